@@ -20,7 +20,7 @@ import numpy as np
 
 from bench.acceptance.report import percentile, print_table
 from bench.ranking import FIRST_HITS, Asked, ask_all, figures
-from codequarry.search_api.ranking.score_fusion import SecondScores, blended, key_of, mixed, scored_twice
+from codequarry.search_api.ranking.score_fusion import SecondScores, blended, key_of, mixed, chunks_to_rescore
 from codequarry.search_api.ranking.scoring import cut_page, rank
 from codequarry.search_api.ranking.second_stage import text_of
 from codequarry.shared.embedding.port import Embedder
@@ -48,7 +48,7 @@ class Scored:
 
 def score_candidates(asked: Asked, model: Reranker, count: int) -> Scored:
     """Score the first candidates of a question."""
-    chunks = scored_twice(rank(asked.plan, asked.recall), count)
+    chunks = chunks_to_rescore(rank(asked.plan, asked.recall), count)
     began, scores, seconds = time.perf_counter(), {}, []
     for index, score in model.score(asked.plan.text, [text_of(chunk) for chunk in chunks], NO_LIMIT):
         scores[key_of(chunks[index])] = score

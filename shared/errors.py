@@ -32,7 +32,7 @@
     │   └── ModelMismatch        the index was made with another model, dimension or chunker
     └── EmbeddingError           the embedding model failed
         ├── EmbedderUnavailable  it does not answer; searches go on lexically
-        └── TextsRefused         it takes some texts and not others; with both, by index
+        └── TextsRejected         it takes some texts and not others; with both, by index
 """
 
 import re
@@ -191,7 +191,7 @@ class EmbedderUnavailable(EmbeddingError):
     """The embedding model does not answer."""
 
 
-class TextsRefused(EmbeddingError):
+class TextsRejected(EmbeddingError):
     """Texts that the model does not take; ``reasons`` and the ``vectors`` of the others by index in the call."""
 
     def __init__(self, reasons: Mapping[int, str], vectors: "Mapping[int, NDArray[np.float32]] | None" = None) -> None:

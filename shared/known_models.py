@@ -72,7 +72,7 @@ class KnownReranker:
 
 DEFAULT = "codequarry-1"
 # Built-in models of earlier releases, by all their names.
-GONE = frozenset({"wordllama", "dleemiller/word-llama-l2-supercat"})
+REMOVED_MODELS = frozenset({"wordllama", "dleemiller/word-llama-l2-supercat"})
 _OPENAI = Api(base_url="https://api.openai.com/v1")
 # Voyage takes only base64 or nothing as format, calls the dimension otherwise, and refuses larger requests.
 _VOYAGE = Api(
@@ -163,7 +163,7 @@ def find_model(name: str) -> KnownModel | None:
     return next((model for model in EMBEDDERS if wanted in _names(model)), None)
 
 
-def whole_name(name: str, folder: Path) -> str:
+def resolve_model_folder(name: str, folder: Path) -> str:
     """Return the whole path of a model's folder that is named as from ``folder``, any other name as it is.
 
     An index remembers the name of its model, and the next command may run in another folder.
@@ -183,14 +183,14 @@ def known_names() -> Sequence[str]:
     return [model.name for model in EMBEDDERS]
 
 
-def is_gone(name: str) -> bool:
+def is_removed_model(name: str) -> bool:
     """Tell whether a name is that of a model which was built in once."""
-    return name.casefold() in GONE
+    return name.casefold() in REMOVED_MODELS
 
 
 def unknown_model(name: str) -> UsageError:
     """Return the error for a model that is neither known nor a folder."""
-    if is_gone(name):
+    if is_removed_model(name):
         return UsageError(
             f"embedding model '{name}' is gone: set [embedding] model = \"{DEFAULT}\", the built-in one, and move "
             f"an index that '{name}' made by `codequarry migrate --model {DEFAULT}`"

@@ -32,7 +32,7 @@ from bench.acceptance.machines import Api, Machines, codequarry
 from bench.acceptance.questions import load
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import find_clone, pinned
-from codequarry.ingest.transaction.holder import is_gone
+from codequarry.ingest.transaction.holder import has_ended
 from codequarry.shared.jobs.job import Job
 
 KILLS, QUEUE_STOPS, STORE_STOPS, MODEL_STOPS = 20, 3, 2, 2
@@ -97,7 +97,7 @@ def kill_a_worker(installation: Installation, chance: random.Random) -> bool:
         str(batch["claimant"]) for batch in batches if holders and batch.get("claimant") and not batch.get("written")
     ]
     # The pid of a process that is gone may have been reused.
-    pids = [int(holder.split(" ")[2]) for holder in holders if holder.count(" ") == 4 and not is_gone(holder)]
+    pids = [int(holder.split(" ")[2]) for holder in holders if holder.count(" ") == 4 and not has_ended(holder)]
     if not pids:
         return False
     with suppress(ProcessLookupError):

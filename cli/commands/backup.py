@@ -29,7 +29,7 @@ def backup(context: typer.Context, target: BackupTarget, as_json: Json = False) 
     from codequarry.shared.store.embedded.editions import EmbeddedEditions
 
     settings, folder = load(context).settings, _absolute(target)
-    with shown_steps() as observe:
+    with step_display() as observe:
         if settings.store == "opensearch":
             from codequarry.shared.store.opensearch import backup as opensearch
 
@@ -46,7 +46,7 @@ def verify(target: BackupTarget, as_json: Json = False) -> None:
     from codequarry.shared.store.embedded import backup as embedded
 
     folder = _absolute(target)
-    with shown_steps() as observe:
+    with step_display() as observe:
         if read_manifest(folder).store == OPENSEARCH:
             from codequarry.shared.store.opensearch import backup as opensearch
 
@@ -66,7 +66,7 @@ def restore(
     from codequarry.shared.store.embedded import backup as embedded
 
     settings, folder = load(context).settings, _absolute(target)
-    with shown_steps() as observe:
+    with step_display() as observe:
         if settings.store == "opensearch":
             from codequarry.shared.store.opensearch.restore import restore_backup
 
@@ -97,7 +97,7 @@ def describe(step: "Step") -> str:
 
 
 @contextmanager
-def shown_steps() -> Iterator[Callable[["Step"], None]]:
+def step_display() -> Iterator[Callable[["Step"], None]]:
     """Give a function that shows steps: a bar on a terminal, now and then a line elsewhere."""
     if not sys.stderr.isatty():
         yield StepLines()

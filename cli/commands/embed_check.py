@@ -109,7 +109,7 @@ def _show_two(
     from codequarry.shared.index.opened_index import open_settings_model
 
     with closing(open_settings_model(settings)) as embedder:
-        check_files_may_leave(settings, embedder, [one.path for one in (query, document) if one.path])
+        check_external_models(settings, embedder, [one.path for one in (query, document) if one.path])
         body = comparison_json(embedder, query, document, pairs)
     if as_json:
         write_json(body)
@@ -126,7 +126,7 @@ def _show_nearest(
     from codequarry.search_api.search.neighbours import nearest_chunks
     from codequarry.search_api.versions.catalog import Catalog
 
-    check_files_may_leave(place.settings, place.embedder, [query.path] if query.path else [])
+    check_external_models(place.settings, place.embedder, [query.path] if query.path else [])
     vector = place.embedder.embed_query(query.text)
     if not vector.any():
         raise UsageError("the query has no token that the model knows: nothing is near to it")
@@ -141,7 +141,7 @@ def _show_nearest(
         note(remark)
 
 
-def check_files_may_leave(settings: "SettingsModel", embedder: "Embedder", paths: Iterable[str]) -> None:
+def check_external_models(settings: "SettingsModel", embedder: "Embedder", paths: Iterable[str]) -> None:
     """Raise UsageError where a file lies in a checkout of a repository whose code stays here, and the model does not.
 
     git is asked only where the settings name such a repository.
@@ -150,12 +150,12 @@ def check_files_may_leave(settings: "SettingsModel", embedder: "Embedder", paths
     if not embedder.leaves_machine or all(one.external_models for one in rules):
         return
     from codequarry.ingest.git.mirrors import open_environment
-    from codequarry.shared.repositories.model_permission import check_model_place
+    from codequarry.shared.repositories.model_permission import check_model_allowed
 
     environment = open_environment(settings.git, settings.home)
     for path in paths:
         for origin in _origins_of(path, environment):
-            check_model_place(settings, path, origin, embedder)
+            check_model_allowed(settings, path, origin, embedder)
 
 
 def _origins_of(path: str, environment: dict[str, str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.options.version_options import ref_from_options
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress
 from codequarry.cli.terminal.console import note, write_json
@@ -51,7 +51,7 @@ def index(
     settings = load(context).settings
     from codequarry.ingest.request.index_request import IndexRequest, Workshop
 
-    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
     if origin is None and workspace is None:
         raise UsageError("give the path of a git repository or its URL, or --workspace PATH")
     if default and branch is None:

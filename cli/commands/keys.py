@@ -28,7 +28,7 @@ _STATES = {
     "lost": " (shows nothing: no repository had this name; grant it again, or take it away with --remove)",
 }
 
-Which = Annotated[str, typer.Argument(metavar="KEY", help="Id of a key, or its name.")]
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="Id of a key, or its name.")]
 GrantRepos = Annotated[
     list[str] | None,
     typer.Option("--repo", metavar="NAME", help="A repository, or a pattern of names in which * is any characters."),
@@ -103,7 +103,7 @@ def list_all(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command("show", epilog=examples("keys show ci", "keys show 4f1c2ab09d3e --json"))
-def show(context: typer.Context, key: Which, as_json: Json = False) -> None:
+def show(context: typer.Context, key: KeyArgument, as_json: Json = False) -> None:
     """Show a key: what it may do and see, its secrets' ages, when it was used."""
     from codequarry.shared.access.key_list import find_key
 
@@ -119,7 +119,7 @@ def show(context: typer.Context, key: Which, as_json: Json = False) -> None:
 )
 def grant(
     context: typer.Context,
-    key: Which,
+    key: KeyArgument,
     repos: GrantRepos = None,
     paths: GrantPaths = None,
     not_paths: NotPaths = None,
@@ -147,7 +147,7 @@ def grant(
 )
 def rotate(
     context: typer.Context,
-    key: Which,
+    key: KeyArgument,
     keep: Annotated[str, typer.Option(metavar="TIME", help="How long the old secret goes on: 24h, 30m, 0s.")] = "24h",
     expires: Expires = None,
     as_json: Json = False,
@@ -169,7 +169,7 @@ def rotate(
 
 
 @app.command("revoke", epilog=examples("keys revoke ci", "keys revoke 4f1c2ab09d3e --json"))
-def revoke(context: typer.Context, key: Which, as_json: Json = False) -> None:
+def revoke(context: typer.Context, key: KeyArgument, as_json: Json = False) -> None:
     """End a key for good. The service refuses it within seconds; it stays in the list."""
     from codequarry.shared.access.keys import revoked
 

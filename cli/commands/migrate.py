@@ -10,7 +10,7 @@ import typer
 from codequarry.cli.session.migration import migrate_to
 from codequarry.cli.session.session import Json, load
 from codequarry.cli.terminal.console import count, duration, note, safe_line, write, write_json
-from codequarry.shared.known_models import whole_name
+from codequarry.shared.known_models import resolve_model_folder
 
 if TYPE_CHECKING:
     from codequarry.ingest.migration.estimate import MigrationEstimate
@@ -44,7 +44,7 @@ def migrate(
         return
     wanted = model or settings.embedding.model
     if model and not settings.embedding.base_url:
-        wanted = whole_name(model, Path.cwd())
+        wanted = resolve_model_folder(model, Path.cwd())
     if dry_run:
         _estimate(settings, wanted, as_json)
         return

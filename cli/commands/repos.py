@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.commands import repos_add, repos_collect
-from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.options.version_options import ref_from_options
 from codequarry.cli.session.session import Json, examples, load, workplace
 from codequarry.cli.terminal.console import count, note, write_answer, write_json, write_table
 from codequarry.shared.errors import UsageError
@@ -58,7 +58,7 @@ def remove(
     A repository goes with its chunks, its mirror, and the vectors that no other one uses. A version is a layer that
     `codequarry index` can make again at any time: removing it asks nothing.
     """
-    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
     if ref is not None:
         _remove_version(context, name, ref, as_json)
         return
@@ -115,12 +115,12 @@ def _rows(repository: "IndexedRepository") -> Iterator[tuple[object, ...]]:
 
 
 def _gone(version: "IndexedVersion") -> str:
-    from codequarry.ingest.garbage_collection.deleted_workspaces import is_gone
+    from codequarry.ingest.garbage_collection.deleted_workspaces import is_deleted
     from codequarry.shared.versions.refs import Ref
 
     if version.kind != "workspace":
         return ""
-    return "no such folder here" if is_gone(Ref("workspace", version.ref.removeprefix("workspace:"))) else ""
+    return "no such folder here" if is_deleted(Ref("workspace", version.ref.removeprefix("workspace:"))) else ""
 
 
 def _extent(shown: "IndexedRepository | IndexedVersion") -> tuple[str, str, str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.commands.sync import Detach
-from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.options.version_options import ref_from_options
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress
 from codequarry.cli.terminal.console import note, write_json, write_table
@@ -61,7 +61,7 @@ def add(
     if origin is None and (name or branch or tag):
         raise UsageError("--name, --branch and --tag are for a single repository")
     settings = load(context).settings
-    ref = asked_ref(branch=branch, tag=tag)
+    ref = ref_from_options(branch=branch, tag=tag)
     places = [origin] if origin else []
     if not origin:
         group = _group(github_org, gitlab_group, api_url, include, exclude, archived, forks, token_variable)

@@ -38,9 +38,9 @@ def collect(
         repos = _named(place.store, name)
         trees = _gone(place.store, repos, settings.indexing.grace_seconds, drop=gone and not dry_run)
         if dry_run:
-            from codequarry.ingest.garbage_collection.preview import foresee
+            from codequarry.ingest.garbage_collection.preview import preview_collection
 
-            found = foresee(place.store, settings.retention, repos, place.embedder.dimension)
+            found = preview_collection(place.store, settings.retention, repos, place.embedder.dimension)
             body = _body(found.cuts) | {"rows": found.rows, "files": found.files, "bytes": found.bytes}
             said = f"{count(found.rows, 'row')} would go, about {size(found.bytes)}; nothing was changed"
         else:

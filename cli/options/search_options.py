@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codequarry.cli.options.version_options import asked_ref
+from codequarry.cli.options.version_options import ref_from_options
 
 if TYPE_CHECKING:
     from codequarry.search_api.query.version_query import VersionQuery
@@ -31,7 +31,7 @@ def version_filter(
     branch: str | None, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
 ) -> dict[str, str]:
     """Return the filter of a search that names the version of the flags, none where no flag was given."""
-    ref = asked_ref(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
+    ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
     if ref is None:
         return {}
     return {"commit": ref.value} if ref.kind == "commit" else {"ref": ref.key}

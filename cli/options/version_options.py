@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from codequarry.shared.versions.refs import Ref
 
 
-def asked_ref(
+def ref_from_options(
     *,
     branch: str | None = None,
     tag: str | None = None,

@@ -4,7 +4,7 @@ import threading
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from codequarry.search_api.jobs.queue import as_asked
+from codequarry.search_api.jobs.queue import with_request_context
 from codequarry.shared.errors import CodequarryError, Interrupted
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import claim_next, submit_within
@@ -46,7 +46,7 @@ class LocalIndexer:
         store, settings = self._backend.engine(deadline).store, self._backend.settings
         most, most_of_key = settings.queue.max_waiting, settings.limits.jobs_waiting_per_key
         # Without the lock: a poller may wait for a silent store much longer than a request does.
-        job, is_new = submit_within(store, as_asked(request), most, most_of_key)
+        job, is_new = submit_within(store, with_request_context(request), most, most_of_key)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         self.start()
         return job

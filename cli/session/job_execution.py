@@ -24,12 +24,12 @@ def finish(jobs: Sequence["Job"], place: "Workplace", *, detach: bool) -> tuple[
         tell_workers(jobs, place.settings)
         note(f"{count(len(jobs), 'job')} left to the service or the workers: codequarry jobs list")
         return list(jobs), True
-    from codequarry.ingest.transaction.holder import is_gone
-    from codequarry.shared.jobs.housekeeping import tidy
+    from codequarry.ingest.transaction.holder import has_ended
+    from codequarry.shared.jobs.housekeeping import requeue_lost
     from codequarry.shared.telemetry.logs import configure_logs
 
     configure_logs("error", as_json=False)
-    tidy(place.store, lambda job: is_gone(job.holder))
+    requeue_lost(place.store, lambda job: has_ended(job.holder))
     with progress.shown() as observe:
         done = [_do(job, place, lambda _, shown: observe(shown)) for job in jobs]
     # One that waits with an error is left to a service that need not be there.

@@ -73,7 +73,7 @@ def headline(chunk: "CodeChunk") -> tuple[str, str, str]:
     return place, safe_line(symbol), chunk.symbol_type
 
 
-def explained(hit: "Hit") -> str:
+def score_line(hit: "Hit") -> str:
     """Return what a score is made of, in one line."""
     explanation = hit.explain
     if explanation is None:
@@ -98,7 +98,7 @@ def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
     place, symbol, kind = headline(hit)
     fields = [place, symbol, kind, f"{hit.score:.2f}", safe_line(hit.repo) if several else "", _versions(hit)]
     write("  ".join(field for field in fields if field))
-    if signals := explained(hit):
+    if signals := score_line(hit):
         write(f"    = {signals}")
     width = len(str(shown.start + len(shown.lines)))
     for number, line in enumerate(shown.lines, shown.start):
@@ -120,7 +120,7 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
     line.append(f"  {safe_line(hit.repo)}" if several else "", "magenta")
     line.append(f"  {_versions(hit)}" if _versions(hit) else "", "magenta")
     console.print(line)
-    if signals := explained(hit):
+    if signals := score_line(hit):
         console.print(Text(f"    = {signals}", "dim"))
     if shown.lines:
         code = visible("\n".join(shown.lines))

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 from codequarry.ingest.fsck.files import Inconsistency
-from codequarry.ingest.transaction.acquisition import give_up
+from codequarry.ingest.transaction.acquisition import undo_transaction
 from codequarry.ingest.transaction.chores import PURGE, UNDO, finish_chores
-from codequarry.ingest.transaction.holder import is_gone, new_holder, retire_holder, spoken
-from codequarry.ingest.transaction.lease import Held, seize
+from codequarry.ingest.transaction.holder import has_ended, new_holder, retire_holder, describe_holder
+from codequarry.ingest.transaction.lease import Held, take_over_lease
 from codequarry.shared.catalog.documents import put_document
 from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
 from codequarry.shared.errors import Conflict
@@ -49,7 +49,7 @@ def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> Non
         change_head(store, partial(_with_pins, store, timeline))
 
 
-def give_up_lost(store: DocumentStore, repo: str) -> None:
+def drop_unrestorable_commits(store: DocumentStore, repo: str) -> None:
     """Drop the older commits of overlays whose base is gone: they can no longer be shown whole."""
     head = read_head(store)
     for timeline in {timeline for timeline, _, exists in _unpinned(store, head, repo) if not exists}:
@@ -74,7 +74,7 @@ def _abandoned(head: Head, repo: str) -> list[Place]:
     for number, timeline in sorted(head.open.items()):
         state = head.timelines.get(timeline)
         lease = state.lease if state else None
-        if state and state.repo == repo and (lease is None or lease.number != number or is_gone(lease.holder)):
+        if state and state.repo == repo and (lease is None or lease.number != number or has_ended(lease.holder)):
             found.append((timeline, number))
     return found
 
@@ -82,7 +82,7 @@ def _abandoned(head: Head, repo: str) -> list[Place]:
 def _check_open(head: Head, repo: str) -> Iterator[Inconsistency]:
     for timeline, number in _abandoned(head, repo):
         state = head.timelines[timeline]
-        holder = f"was held by {spoken(state.lease.holder)}" if state.lease else "has no lease"
+        holder = f"was held by {describe_holder(state.lease.holder)}" if state.lease else "has no lease"
         version = state.ref or "the default branch"
         yield Inconsistency("open", "", f"transaction {number} of {version} {holder}")
 
@@ -95,9 +95,9 @@ def _undo_open(store: Store, head: Head, timeline: int, number: int) -> None:
         return
     holder = new_holder()
     try:
-        if seize(store, timeline, state.lease, holder):
+        if take_over_lease(store, timeline, state.lease, holder):
             with suppress(Conflict):
-                give_up(store, Held(timeline, number, holder, new=not state.published))
+                undo_transaction(store, Held(timeline, number, holder, new=not state.published))
     finally:
         retire_holder(holder)
 

@@ -33,7 +33,7 @@ KINDS: dict[InconsistencyKind, str] = {
 """The kinds of problem, and what each means."""
 
 # Both depend on more than the file: on how long the chunker took, on what the embedding model refused.
-NOT_OF_THE_FILE = frozenset({"chunker-failed", "embedder-refused"})
+UNCHECKABLE_VERDICTS = frozenset({"chunker-failed", "embedder-refused"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,5 +105,5 @@ def is_readable(record: FileRecord, task: FileTask | None) -> bool:
         task is not None
         and task.blob == record.blob
         and task.skip is None
-        and (record.verdict == INDEXED or record.verdict not in NOT_OF_THE_FILE)
+        and (record.verdict == INDEXED or record.verdict not in UNCHECKABLE_VERDICTS)
     )

@@ -10,8 +10,8 @@ from codequarry.shared.arrays import Vector
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import Chunk
-from codequarry.shared.store.embedded.schema import MEND_DATABASE
-from codequarry.shared.store.port import MendsVectors, Store
+from codequarry.shared.store.embedded.schema import REPAIR_DATABASE
+from codequarry.shared.store.port import RepairsVectors, Store
 
 # Texts embedded at a time; Ctrl-C takes effect between two batches.
 BATCH_TEXTS = 256
@@ -26,13 +26,13 @@ def check_storage(store: Store) -> list[Inconsistency]:
 def check_readable(problems: Sequence[Inconsistency]) -> None:
     """Raise StoreDamaged if more than vectors is damaged: the whole store must be rebuilt (``ingest/repair``)."""
     if damage := next((problem for problem in problems if problem.kind == "storage"), None):
-        raise StoreDamaged(f"{damage.detail}; {MEND_DATABASE}")
+        raise StoreDamaged(f"{damage.detail}; {REPAIR_DATABASE}")
 
 
 def mend_vectors(workshop: Workshop) -> int:
     """Embed the texts of damaged vectors again, and return their number; the store may raise StoreError."""
     store = workshop.store
-    if not isinstance(store, MendsVectors):
+    if not isinstance(store, RepairsVectors):
         return 0
     made: dict[str, Vector] = {}
     for keys, texts in _batches(store.lost_vectors(), workshop.embedder):
@@ -45,10 +45,10 @@ def _batches(lost: dict[str, Chunk], embedder: Embedder) -> Iterator[tuple[list[
     keys = list(lost)
     for start in range(0, len(keys), BATCH_TEXTS):
         batch = keys[start : start + BATCH_TEXTS]
-        yield batch, [embedded_of(lost[key], embedder) for key in batch]
+        yield batch, [embedded_text_of(lost[key], embedder) for key in batch]
 
 
-def embedded_of(chunk: Chunk, embedder: Embedder) -> str:
+def embedded_text_of(chunk: Chunk, embedder: Embedder) -> str:
     """Return the text that was embedded for a chunk, or for one stride of it."""
     text = embedded_text(chunk)
     if chunk.stride_info is None:

@@ -11,7 +11,7 @@ from codequarry.ingest.files.reader import ReadingRules
 from codequarry.ingest.files.reading_pool import open_readers, reading_processes
 from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask, PathRules
-from codequarry.ingest.fsck.catalog import check_catalog, give_up_lost, mend_catalog
+from codequarry.ingest.fsck.catalog import check_catalog, drop_unrestorable_commits, mend_catalog
 from codequarry.ingest.fsck.files import Inconsistency, check_files, is_readable
 from codequarry.ingest.fsck.storage import check_readable, check_storage, mend_vectors
 from codequarry.ingest.fsck.texts import check_skipped, check_text
@@ -115,7 +115,7 @@ def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun =
         ref = Ref.of_key(state.ref) if state.ref else None
         request = IndexRequest(repository.origin, ref, forced=report.wrong_paths)
         done = index_repository(request, workshop, observe)
-    give_up_lost(store, record.repo)
+    drop_unrestorable_commits(store, record.repo)
     collect_history(store, workshop.settings.retention, [record.repo])
     return done
 

@@ -10,7 +10,7 @@ from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.refs import Ref
 
 
-def is_gone(ref: Ref) -> bool:
+def is_deleted(ref: Ref) -> bool:
     """Tell whether a version is a working tree of which this machine has no folder.
 
     One that may not be looked at counts as there. A folder of another machine is not here either: who asks must know.
@@ -27,7 +27,7 @@ def gone_workspaces(store: DocumentStore, repos: Collection[str]) -> list[tuple[
     """Return the repository and the version of every indexed working tree that is gone."""
     states = read_head(store).timelines.values()
     named = sorted({(state.repo, state.ref) for state in states if state.ref and state.repo in repos})
-    return [(repo, ref) for repo, key in named if is_gone(ref := Ref.of_key(key))]
+    return [(repo, ref) for repo, key in named if is_deleted(ref := Ref.of_key(key))]
 
 
 def drop_gone_workspaces(store: Store, repos: Collection[str], grace_seconds: float) -> list[tuple[str, Ref]]:

@@ -18,7 +18,7 @@ COPIES_OF_TEXT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class CollectionPreview:
     """``rows`` chunk rows and ``files`` file records would go; ``bytes`` is an estimate."""
 
     cuts: tuple[HistoryCut, ...]
@@ -27,9 +27,9 @@ class Foreseen:
     bytes: int
 
 
-def foresee(
+def preview_collection(
     store: Store, settings: RetentionSettings, repos: Iterable[str], dimension: int, *, now: datetime | None = None
-) -> Foreseen:
+) -> CollectionPreview:
     """Say what collecting ``repos`` would do; reads every row of the timelines that would lose some."""
     head, time = read_head(store), now or utc_now()
     names = list(repos)
@@ -44,7 +44,7 @@ def foresee(
             continue
         rows += 1
         size += COPIES_OF_TEXT * len(one.row.chunk.text.encode("utf-8", "surrogatepass")) + BYTES_PER_NUMBER * dimension
-    return Foreseen(tuple(cuts), rows, files, size)
+    return CollectionPreview(tuple(cuts), rows, files, size)
 
 
 def _freed(store: RowReader, head: Head, after: Head, repos: Iterable[str]) -> Iterator[StoredRow | StoredFile]:

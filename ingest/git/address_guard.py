@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import NotAtOrigin, UsageError
-from codequarry.shared.repositories.origin_rules import Resolve, looked_at, resolve_host
+from codequarry.shared.repositories.origin_rules import Resolve, check_origin, resolve_host
 from codequarry.shared.settings.config import SettingsModel
 
 # The first git that takes addresses with a URL; an older one would ask for them anew.
@@ -27,7 +27,7 @@ def guarded_configuration(
     addresses are only looked at: ssh takes no address beside the name.
     """
     try:
-        place = looked_at(origin.url, settings, resolve)
+        place = check_origin(origin.url, settings, resolve)
     except UsageError as error:
         raise NotAtOrigin(f"{origin.url} is not fetched: {error}") from None
     if origin.scheme not in ("https", "http") or settings.git.proxy:

@@ -70,8 +70,8 @@ class OpenCheckout:
     def git(self, *arguments: str, what: str) -> bytes:
         """Run a git command that only reads."""
         command = ("--no-optional-locks", f"--work-tree={self.folder}", "-C", str(self.folder), *arguments)
-        attend = PipeSearch(self.folder).look
-        return run_git(command, self.environment, LISTING_SECONDS, what=f"{self.folder}: {what}", attend=attend)
+        on_tick = PipeSearch(self.folder).look
+        return run_git(command, self.environment, LISTING_SECONDS, what=f"{self.folder}: {what}", on_tick=on_tick)
 
     def commit(self) -> str:
         """Return the commit that is checked out; GitError if there is none yet."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codequarry.ingest.git.origins import Credentials, Origin
-from codequarry.shared.repositories.origin_rules import fits_host
+from codequarry.shared.repositories.origin_rules import host_matches
 from codequarry.shared.settings.git import GitSettings
 
 # What a person may have set to reach a server; every other GIT_ variable (GIT_DIR of a hook…) is left out.
@@ -112,7 +112,7 @@ def is_listed(host: str, settings: GitSettings) -> bool:
     """Tell whether a host, perhaps with its port, is among those that the settings allow by name."""
     name = host.partition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
     # A pattern of any host names none.
-    return fits_host(name, filter(lambda pattern: pattern.strip("*."), settings.allowed_hosts))
+    return host_matches(name, filter(lambda pattern: pattern.strip("*."), settings.allowed_hosts))
 
 
 def _configuration_variables(configured: Sequence[tuple[str, str]]) -> dict[str, str]:

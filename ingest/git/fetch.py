@@ -14,7 +14,7 @@ from codequarry.ingest.git.remote import (
     HEADS,
     Listing,
     ask,
-    complain,
+    raise_not_found,
     default_branch,
     git_name,
     pulls_at,
@@ -84,7 +84,7 @@ def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (
 
 def fetch(access: RemoteAccess, ref: Ref | None) -> Fetched:
     """Bring the mirror up to the newest commit of ``ref``; GitError names those there are, where it is none."""
-    return synchronise(access, ref) or complain(access, ref)
+    return synchronise(access, ref) or raise_not_found(access, ref)
 
 
 def keep_head(access: RemoteAccess, lock: int, checkout: LocalRepository, ref: Ref) -> None:

@@ -33,7 +33,7 @@ ENTRY = ".entry"
 PID_BYTES = 20
 
 
-def say_nothing(_: str) -> None:
+def ignore_message(_: str) -> None:
     """Tell nobody."""
 
 
@@ -45,7 +45,7 @@ class RemoteAccess:
     mirror: Mirror
     settings: GitSettings
     environment: dict[str, str]
-    say: Callable[[str], None] = say_nothing
+    say: Callable[[str], None] = ignore_message
 
     @contextmanager
     def address(self) -> Iterator[str]:
@@ -65,12 +65,12 @@ class RemoteAccess:
         most = self.settings.max_repository_bytes
         limit = SizeLimit(self.mirror.folder, most) if most else None
 
-        def attend() -> None:
+        def on_tick() -> None:
             self.say(FETCHING)
             if limit:
                 limit.check()
 
-        output = run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, attend=attend)
+        output = run_git(arguments, self.environment, timeout, what=what, keep_open=keep_open, on_tick=on_tick)
         if limit:
             limit.check()
         return output
@@ -149,7 +149,7 @@ def open_access(
     origin: Origin,
     settings: GitSettings,
     home: Path,
-    say: Callable[[str], None] = say_nothing,
+    say: Callable[[str], None] = ignore_message,
     bound: Mapping[str, str] | None = None,
 ) -> RemoteAccess:
     """Return how to reach ``origin``, with more configuration where it is ``bound``; nothing is asked of it yet."""

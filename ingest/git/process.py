@@ -76,7 +76,7 @@ def run_git(
     what: str,
     keep_open: Sequence[int] = (),
     data: bytes | None = None,
-    attend: Callable[[], None] | None = None,
+    on_tick: Callable[[], None] | None = None,
 ) -> bytes:
     """Run git, with ``data`` as its input, and return its output; GitError says ``what`` failed and what to do.
 
@@ -103,7 +103,7 @@ def run_git(
         with GUARDIAN.watching(process.pid):
             if data is None:
                 _begin(process)
-            output, complaint = _communicate(process, data, timeout, attend)
+            output, complaint = _communicate(process, data, timeout, on_tick)
     except subprocess.TimeoutExpired:
         _end(process)
         raise GitError(
@@ -130,7 +130,7 @@ def _begin(process: subprocess.Popen[bytes]) -> None:
 
 
 def _communicate(
-    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, attend: Callable[[], None] | None
+    process: subprocess.Popen[bytes], data: bytes | None, timeout: float | None, on_tick: Callable[[], None] | None
 ) -> tuple[bytes, bytes]:
     if data is not None:  # Popen can't go on with its input after a look
         return process.communicate(data, timeout=timeout)
@@ -140,8 +140,8 @@ def _communicate(
             return process.communicate(timeout=LOOK_SECONDS)
         except subprocess.TimeoutExpired:
             check_stop()
-            if attend:
-                attend()
+            if on_tick:
+                on_tick()
             if deadline is not None and time.monotonic() > deadline:
                 raise
 

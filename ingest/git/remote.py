@@ -76,11 +76,11 @@ def ask_all(access: RemoteAccess, refs: Iterable[Ref], *, names: bool) -> Listin
 def default_branch(access: RemoteAccess, listing: Listing) -> str:
     """Return the branch that the origin's HEAD names, HEAD itself where that is on none; GitError without commits."""
     if HEAD not in listing.tips:
-        complain(access, None)
+        raise_not_found(access, None)
     return listing.head_branch or HEAD
 
 
-def complain(access: RemoteAccess, ref: Ref | None) -> NoReturn:
+def raise_not_found(access: RemoteAccess, ref: Ref | None) -> NoReturn:
     """Say why there is nothing to fetch: no commit at all, or another version than those there are."""
     origin = access.origin
     kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"

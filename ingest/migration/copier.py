@@ -11,7 +11,7 @@ from codequarry.ingest.chunking.lexical import embedded_text
 from codequarry.ingest.transaction.writer import stride_rows
 from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.errors import StoreError, TextsRefused
+from codequarry.shared.errors import StoreError, TextsRejected
 from codequarry.shared.model import ChunkRow, FileRecord, Filters, Layer, Snapshot
 from codequarry.shared.store.port import RowReader, Store
 from codequarry.shared.store.records import StoredFile, StoredRow
@@ -153,7 +153,7 @@ class Copier:
         texts = self._texts(rows)
         try:
             embeddings = embed_with_cache([text for _, text in texts], self._embedder, self._new)
-        except TextsRefused as error:
+        except TextsRejected as error:
             for index, reason in error.reasons.items():
                 batches.refuse(texts[index][0], reason)
             texts = self._texts([row for row in rows if not batches.is_refused(row)])

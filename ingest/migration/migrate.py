@@ -36,7 +36,7 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.moves import published
 
 # If a pass copied no more rows and records than this, the last pass is made while writers wait, for a second or two.
-FEW = 2_000
+LAST_PASS_ROWS = 2_000
 # After this many passes writers wait, even if they publish faster than a pass copies.
 MAX_PASSES = 10
 
@@ -201,7 +201,7 @@ def _fill(work: _Work, copier: Copier, pulse: MigrationHeartbeat) -> None:
         pulse.save()
         pulse.check()
         copy_documents(work.old, work.new)
-        if found <= FEW:
+        if found <= LAST_PASS_ROWS:
             return
 
 

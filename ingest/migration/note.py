@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from codequarry.ingest.request.progress import now
-from codequarry.ingest.transaction.holder import is_gone, spoken
+from codequarry.ingest.transaction.holder import has_ended, describe_holder
 from codequarry.shared.catalog.ledger import change_head
 from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
 from codequarry.shared.store.editions import Editions
@@ -55,7 +55,7 @@ class Unfinished:
     @property
     def is_running(self) -> bool:
         """Return whether the migration may be running: True unless its process is known to be gone."""
-        return not is_gone(self.note.holder)
+        return not has_ended(self.note.holder)
 
 
 def read_note(store: DocumentStore) -> MigrationNote | None:
@@ -99,11 +99,11 @@ def await_end(store: DocumentStore, seconds: float, say: Callable[[str], None]) 
     since = time.monotonic()
     while document and seen and time.monotonic() - since < seconds:
         note = document.decode(MigrationNote)
-        if is_gone(note.holder):
+        if has_ended(note.holder):
             break
         if document.version != seen.version:
-            raise LeaseHeld(f"a migration to '{note.setting}' runs in {spoken(note.holder)}; wait for it or stop it")
-        say(f"waiting for {spoken(note.holder)}")
+            raise LeaseHeld(f"a migration to '{note.setting}' runs in {describe_holder(note.holder)}; wait for it or stop it")
+        say(f"waiting for {describe_holder(note.holder)}")
         time.sleep(min(_POLL_SECONDS, seconds))
         document = store.read_document(NOTE_KEY)
     return document

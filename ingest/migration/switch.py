@@ -19,7 +19,7 @@ from codequarry.shared.jobs.lifecycle import given_back
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.store.records import Document
 from codequarry.shared.versions.head import HEAD_KEY, Head
-from codequarry.shared.versions.moves import hold_still, leave, let_go, successor
+from codequarry.shared.versions.moves import hold_timelines, switch_edition, release_timelines, successor
 
 # Documents that each edition has for itself.
 _OWN = frozenset({HEAD_KEY, IDENTITY_KEY, NOTE_KEY})
@@ -43,7 +43,7 @@ def switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: Migrat
 
 def copy_documents(old: DocumentStore, new: DocumentStore) -> None:
     """Make the catalog of the new edition equal to the old edition's."""
-    wanted = {document.key: carried(document) for document in old.list_documents("") if _is_carried(document.key)}
+    wanted = {document.key: migrated_body(document) for document in old.list_documents("") if _is_carried(document.key)}
     present = {document.key: document for document in new.list_documents("") if document.key not in _OWN}
     for key, body in wanted.items():
         known = present.get(key)
@@ -53,7 +53,7 @@ def copy_documents(old: DocumentStore, new: DocumentStore) -> None:
         new.delete_document(key)
 
 
-def carried(document: Document) -> Mapping[str, Any]:
+def migrated_body(document: Document) -> Mapping[str, Any]:
     """Return a document's body in the new edition; a running job is queued again, as its worker can't publish."""
     if document.key.startswith(JOB_PREFIX):
         job = job_in(document)
@@ -68,7 +68,7 @@ def _is_carried(key: str) -> bool:
 
 def _switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: MigrationHeartbeat, edition: int) -> None:
     holder, model = pulse.note.holder, pulse.note.setting
-    change_head(old, lambda head: (hold_still(head, holder, edition, model), None), holder)
+    change_head(old, lambda head: (hold_timelines(head, holder, edition, model), None), holder)
     pulse.holds = True
     try:
         head = read_head(old)
@@ -78,11 +78,11 @@ def _switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: Migra
             note_purge(new, timeline)
         _begin_with(new, successor(head))
         pulse.check()
-        change_head(old, lambda newest: (leave(newest, holder, head, now()), None), holder)
+        change_head(old, lambda newest: (switch_edition(newest, holder, head, now()), None), holder)
     except BaseException:
         # Best effort: writers continue by themselves once the heartbeat stops.
         with suppress(CodequarryError):
-            change_head(old, lambda newest: (let_go(newest, holder), None), holder)
+            change_head(old, lambda newest: (release_timelines(newest, holder), None), holder)
         raise
     finally:
         pulse.holds = False

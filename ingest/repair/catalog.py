@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from codequarry.ingest.garbage_collection.unmasked_rows import NOTE as UNMASKED
-from codequarry.ingest.migration.switch import carried
+from codequarry.ingest.migration.switch import migrated_body
 from codequarry.ingest.removal.interrupted_removal import REMOVAL_PREFIX
 from codequarry.ingest.transaction.chores import BATCHES, CHORES
 from codequarry.ingest.transaction.retention import SWEEP, SWEPT
@@ -53,7 +53,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Anew:
+class VersionToReindex:
     """A version to index again; ``ref`` is its key, empty for the default branch."""
 
     repo: str
@@ -65,7 +65,7 @@ class Anew:
 class MendedCatalog:
     """What remains to do after the catalog was repaired, and what is lost."""
 
-    anew: tuple[Anew, ...] = ()
+    anew: tuple[VersionToReindex, ...] = ()
     lost: tuple[Lost, ...] = ()
     summaries: tuple[Place, ...] = ()
 
@@ -93,7 +93,7 @@ def mend_catalog(
         if kept.key.startswith(_OF_RUNS):
             store.delete_document(kept.key)
         elif kept.key.startswith(JOB_PREFIX):
-            store.write_document(kept.key, carried(kept), kept.version)
+            store.write_document(kept.key, migrated_body(kept), kept.version)
     unknown = _unknown(store, entries) if may_lack and document is None else ()
     return replace(mended, lost=(*mended.lost, *unknown, *_lost_entries(lost_documents)))
 
@@ -143,19 +143,19 @@ def _has_older(store: DocumentStore, head: Head, repo: str) -> bool:
     return bool(store.list_documents(transactions_prefix(head.defaults[repo])))
 
 
-def _without_unknown(store: DocumentStore, head: Head) -> tuple[Head, list[Anew]]:
+def _without_unknown(store: DocumentStore, head: Head) -> tuple[Head, list[VersionToReindex]]:
     """Take versions whose commit or base lost its record out of the head document; return them to index again."""
-    anew: list[Anew] = []
+    anew: list[VersionToReindex] = []
     for timeline, state in head.timelines.items():
         needed = {(timeline, state.published), *state.pins}
         if all(read_transaction(store, *place) for place in needed):
             continue
         if head.defaults.get(state.repo) == timeline:
             # It stays in the head document until it is indexed again.
-            anew.append(Anew(state.repo, "", full=True))
+            anew.append(VersionToReindex(state.repo, "", full=True))
             continue
         if state.ref:
-            anew.append(Anew(state.repo, state.ref))
+            anew.append(VersionToReindex(state.repo, state.ref))
         head = drop_name(head, timeline) if head.pinned(timeline) else drop_timeline(head, timeline)
     return head, anew
 
@@ -178,8 +178,8 @@ def _without_head(store: Store, lost_documents: Sequence[str], written: Sequence
     lost_refs = (key.removeprefix(REF_PREFIX).partition("\n") for key in lost_documents if key.startswith(REF_PREFIX))
     versions = {(ref.repo, ref.ref) for ref in list_ref_heads(store)} | {(repo, ref) for repo, _, ref in lost_refs}
     names = {repository.name for repository in repositories}
-    anew = [Anew(name, "") for name in sorted(names)]
-    anew += [Anew(repo, ref) for repo, ref in sorted(versions) if ref and repo in names]
+    anew = [VersionToReindex(name, "") for name in sorted(names)]
+    anew += [VersionToReindex(repo, ref) for repo, ref in sorted(versions) if ref and repo in names]
     had_any = max(numbers) or HEAD_KEY in lost_documents
     lost = [Lost("history", repository.name, _NO_HISTORY) for repository in repositories if had_any]
     return MendedCatalog(tuple(anew), (*lost, *(Lost("repository", name, _NO_ORIGIN) for name in gone)))

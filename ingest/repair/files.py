@@ -26,7 +26,7 @@ from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.catalog.repositories import Repository, Summary, save_summary
 from codequarry.shared.model import INDEXED, FileRecord, Filters
 from codequarry.shared.repositories.followed_versions import settings_for
-from codequarry.shared.repositories.model_permission import check_model_place
+from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.store.port import DocumentStore, RowReader, Store
 from codequarry.shared.versions.head import Head
@@ -111,7 +111,7 @@ def _write(
     if not tasks:
         return Written()
     settings = settings_for(workshop.settings, repository.origin, origin_of_record(repository.origin).host)
-    check_model_place(settings, repository.name, repository.origin, workshop.embedder)
+    check_model_allowed(settings, repository.name, repository.origin, workshop.embedder)
     watch.repo, watch.ref, watch.commit = repository.name, record.ref, record.commit
     watch.expect(len(tasks))
     held = Held(record.timeline, record.number, "", new=False)

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from codequarry.ingest.fsck.storage import embedded_of, mend_vectors
-from codequarry.ingest.repair.catalog import Anew, Lost
+from codequarry.ingest.fsck.storage import embedded_text_of, mend_vectors
+from codequarry.ingest.repair.catalog import VersionToReindex, Lost
 from codequarry.ingest.repair.files import fill_gaps, kept_records, note_incomplete, summarise
 from codequarry.ingest.repair.note import RepairNote
 from codequarry.ingest.repair.report import RepairReport
@@ -16,16 +16,16 @@ from codequarry.shared.catalog.repositories import read_repository
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import CodequarryError, Interrupted, NotAtOrigin, Stopped, StoreError
 from codequarry.shared.repositories.model_permission import check_all_may_leave
-from codequarry.shared.store.port import MendsVectors
+from codequarry.shared.store.port import RepairsVectors
 from codequarry.shared.versions.refs import Ref
 
 # These errors end the repair itself.
-ENDING = (Interrupted, Stopped, StoreError)
+FATAL_ERRORS = (Interrupted, Stopped, StoreError)
 
-Say = Callable[[str], None]
+ReportLine = Callable[[str], None]
 
 
-def make_again(note: RepairNote, workshop: Workshop, say: Say, observe: ObserveRun) -> RepairReport:
+def restore_lost(note: RepairNote, workshop: Workshop, say: ReportLine, observe: ObserveRun) -> RepairReport:
     """Fill the gaps of a new folder, and report what was done and what is lost."""
     found, mended = note.salvage, note.mended
     say(
@@ -59,11 +59,11 @@ def make_again(note: RepairNote, workshop: Workshop, say: Say, observe: ObserveR
     )
 
 
-def _mend_vectors(workshop: Workshop, say: Say) -> tuple[int, int]:
+def _mend_vectors(workshop: Workshop, say: ReportLine) -> tuple[int, int]:
     """Embed again the texts whose vectors are lost; return the number of texts and of tokens."""
     store, embedder = workshop.store, workshop.embedder
-    assert isinstance(store, MendsVectors)
-    texts = [embedded_of(chunk, embedder) for chunk in store.lost_vectors().values()]
+    assert isinstance(store, RepairsVectors)
+    texts = [embedded_text_of(chunk, embedder) for chunk in store.lost_vectors().values()]
     tokens = sum(estimate_tokens(embedder, text) for text in texts)
     if texts:
         say(f"{len(texts):,} vectors are lost; embedding their texts again, about {tokens:,} tokens")
@@ -71,7 +71,7 @@ def _mend_vectors(workshop: Workshop, say: Say) -> tuple[int, int]:
     return mend_vectors(workshop), tokens
 
 
-def _fill_all_gaps(note: RepairNote, workshop: Workshop, written: Written, say: Say, observe: ObserveRun) -> list[Lost]:
+def _fill_all_gaps(note: RepairNote, workshop: Workshop, written: Written, say: ReportLine, observe: ObserveRun) -> list[Lost]:
     """Restore from git the files of every kept commit that may lack some; return where that fails."""
     store, lost = workshop.store, []
     unreachable: set[str] = set()
@@ -90,7 +90,7 @@ def _fill_all_gaps(note: RepairNote, workshop: Workshop, written: Written, say: 
         try:
             fetching = record.repo not in unreachable
             written.add(fill_gaps(record, repository, workshop, watch, fetching=fetching))
-        except ENDING:
+        except FATAL_ERRORS:
             raise
         except CodequarryError as error:
             # Ask an unreachable origin only once: each attempt may take minutes.
@@ -102,7 +102,7 @@ def _fill_all_gaps(note: RepairNote, workshop: Workshop, written: Written, say: 
     return lost
 
 
-def _index_again(version: Anew, workshop: Workshop, written: Written, lost: list[Lost], observe: ObserveRun) -> str:
+def _index_again(version: VersionToReindex, workshop: Workshop, written: Written, lost: list[Lost], observe: ObserveRun) -> str:
     """Index a version of which only the name is left; return its display name, "" on failure."""
     repository = read_repository(workshop.store, version.repo)
     ref = Ref.of_key(version.ref) if version.ref else None
@@ -112,7 +112,7 @@ def _index_again(version: Anew, workshop: Workshop, written: Written, lost: list
             return ""
         request = IndexRequest(repository.origin, ref, version.repo, full=version.full)
         done = index_repository(request, workshop, observe)
-    except ENDING:
+    except FATAL_ERRORS:
         raise
     except CodequarryError as error:
         lost.append(Lost("version", name, f"indexing it again failed: {error}"))

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
-from codequarry.ingest.fsck.storage import embedded_of
+from codequarry.ingest.fsck.storage import embedded_text_of
 from codequarry.ingest.repair.catalog import mend_catalog
 from codequarry.ingest.repair.note import NAME, RepairNote, read_note, state_of, write_note
-from codequarry.ingest.repair.reconstruction import Say, make_again
+from codequarry.ingest.repair.reconstruction import ReportLine, restore_lost
 from codequarry.ingest.repair.report import RepairReport
 from codequarry.ingest.request.index_request import ObserveRun, Workshop, ignore
 from codequarry.ingest.run.mirror_entry import noted_entries
@@ -23,7 +23,7 @@ from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.backups import make_durable, sync
 from codequarry.shared.store.embedded.editions import EmbeddedEditions
-from codequarry.shared.store.embedded.folder_lock import alone_with
+from codequarry.shared.store.embedded.folder_lock import exclusive_access
 from codequarry.shared.store.embedded.salvage import Salvage, salvage
 from codequarry.shared.store.embedded.store import EmbeddedStore
 
@@ -33,7 +33,7 @@ UNFINISHED = ".repair"
 ROWS_BETWEEN_LINES = 20_000
 
 
-def repair_index(settings: SettingsModel, say: Say, observe: ObserveRun = ignore) -> RepairReport:
+def repair_index(settings: SettingsModel, say: ReportLine, observe: ObserveRun = ignore) -> RepairReport:
     """Replace the damaged index with a rebuilt one; after an interruption at any moment, the next call resumes.
 
     Raise StoreUnavailable while another process has the index open. The caller must have closed it.
@@ -42,11 +42,11 @@ def repair_index(settings: SettingsModel, say: Say, observe: ObserveRun = ignore
     editions = EmbeddedEditions(home)
     active = editions.active()
     damaged, target = editions.folder(active), home / UNFINISHED
-    with alone_with(damaged), closing(open_settings_model(settings)) as embedder:
+    with exclusive_access(damaged), closing(open_settings_model(settings)) as embedder:
         note, resumed = _salvaged(damaged, target, settings, embedder, say)
         with closing(EmbeddedStore(target, embedder.dimension)) as store:
             check_identity(store, embedder, settings.embedding.model)
-            report = make_again(note, Workshop(store, embedder, settings), say, observe)
+            report = restore_lost(note, Workshop(store, embedder, settings), say, observe)
             if left := store.inspect(thoroughly=True):
                 raise StoreDamaged(f"the rebuilt index is damaged too ({left[0].detail}); check the disk")
         kept = _put_in_place(editions, active, target, keep=bool(report.lost))
@@ -54,7 +54,7 @@ def repair_index(settings: SettingsModel, say: Say, observe: ObserveRun = ignore
 
 
 def _salvaged(
-    damaged: Path, target: Path, settings: SettingsModel, embedder: Embedder, say: Say
+    damaged: Path, target: Path, settings: SettingsModel, embedder: Embedder, say: ReportLine
 ) -> tuple[RepairNote, bool]:
     """Fill the new folder with what can be read, or resume an interrupted repair if nothing changed since."""
     source = state_of(damaged)
@@ -69,7 +69,7 @@ def _salvaged(
     say(f"reading {size / 1e6:,.1f} MB; what is intact is written to a new folder")
 
     def key_of(chunk: Chunk) -> str:
-        return vector_key(embedder.name, embedded_of(chunk, embedder))
+        return vector_key(embedder.name, embedded_text_of(chunk, embedder))
 
     def advance(rows: int) -> None:
         if rows % ROWS_BETWEEN_LINES == 0:

@@ -37,7 +37,7 @@ class IndexRequest:
     has changed: something is wrong with them (``codequarry fsck --repair``). A repository that is new and was named by
     somebody else's request is ``guarded`` (``git/guard.py``). ``seen_at`` (ISO 8601) is when somebody told that there
     is something new, where that was before the fetch, and ``commit`` what they told of. A commit that failed before is
-    ``passed_over`` with FailedBefore, as nobody asks for it by hand.
+    ``skips_failed`` with FailedBefore, as nobody asks for it by hand.
     """
 
     origin: str
@@ -52,7 +52,7 @@ class IndexRequest:
     seen_at: str = ""
     beside: bool = False
     commit: str = ""
-    passed_over: bool = False
+    skips_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class MirrorSeen:
         return cls(repo, folder, _inode(folder))
 
     @contextmanager
-    def told_of_removal(self) -> Iterator[None]:
+    def raising_removed(self) -> Iterator[None]:
         """Raise RemovedMeanwhile where git fails since the mirror is gone, or is another by now."""
         try:
             yield

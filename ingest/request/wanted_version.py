@@ -48,7 +48,7 @@ class Wanted:
         return "" if self.is_default or self.ref is None else self.ref.key
 
 
-def understand(request: IndexRequest, settings: SettingsModel, store: DocumentStore) -> Wanted:
+def resolve_request(request: IndexRequest, settings: SettingsModel, store: DocumentStore) -> Wanted:
     """Return what a request means; nothing is asked of the origin."""
     ref = request.ref
     if ref:
@@ -104,7 +104,7 @@ def lacks_default(wanted: Wanted) -> bool:
     return not wanted.is_default and wanted.default is None
 
 
-def check_overtaken(wanted: Wanted, repo: str, head: Head) -> None:
+def ensure_current(wanted: Wanted, repo: str, head: Head) -> None:
     """See that a version is still what it was understood to be, and stands where it stood before the fetch.
 
     Overtaken where another run has published it since, perhaps at a newer commit than was fetched here, or where

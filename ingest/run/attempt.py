@@ -35,7 +35,7 @@ class Attempt:
         self._check()
 
     def _check(self) -> None:
-        if not self.request.passed_over or self.wanted.known is None:
+        if not self.request.skips_failed or self.wanted.known is None:
             return
         store, settings = self.workshop.store, self.workshop.settings
         if before := known_failure(store, self.wanted.known.id, self.key, self.commit, settings):

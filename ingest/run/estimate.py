@@ -12,9 +12,9 @@ from codequarry.ingest.files.reading_pool import open_readers
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop, ignore
 from codequarry.ingest.request.progress import Watch
-from codequarry.ingest.request.wanted_version import understand
+from codequarry.ingest.request.wanted_version import resolve_request
 from codequarry.ingest.source.source import FileSource
-from codequarry.ingest.source.workspace import obtain
+from codequarry.ingest.source.workspace import fetch_version
 from codequarry.ingest.transaction.acquisition import is_published
 from codequarry.ingest.transaction.bases import Base
 from codequarry.ingest.transaction.placement import Placer
@@ -27,7 +27,7 @@ from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import GitError
 from codequarry.shared.index.identity import check_identity
 from codequarry.shared.processors import processor_count
-from codequarry.shared.repositories.model_permission import check_model_place
+from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.snapshots import snapshot_at
 
 # So many files are all read; of more, a sample spread evenly over the sizes. Of 31,000 files in thirty repositories it
@@ -80,12 +80,12 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
     """Fetch, list and sample what a run would index; chunks and tokens come within 30 % of what it then does."""
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
-    wanted = understand(request, settings, store)
-    check_model_place(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
+    wanted = resolve_request(request, settings, store)
+    check_model_allowed(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     repo = wanted.known.name if wanted.known else request.name or wanted.origin.name
     watch = Watch(store, observe, repo, saves=False)
     watch.say("fetching")
-    source = obtain(wanted, settings, store, watch.say)
+    source = fetch_version(wanted, settings, store, watch.say)
     if source is None:
         raise GitError(f"{wanted.origin.url} has {wanted.key} no more; without --dry-run it is dropped from the index")
     watch.commit = source.commit

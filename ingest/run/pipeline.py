@@ -26,9 +26,9 @@ from codequarry.ingest.request.repository_entry import MirrorSeen, RemovedMeanwh
 from codequarry.ingest.request.wanted_version import (
     Overtaken,
     Wanted,
-    check_overtaken,
+    ensure_current,
     lacks_default,
-    understand,
+    resolve_request,
 )
 from codequarry.ingest.run.attempt import Attempt
 from codequarry.ingest.run.freshness import note_fetch
@@ -36,7 +36,7 @@ from codequarry.ingest.run.mirror_entry import note_entry
 from codequarry.ingest.run.publication import transact
 from codequarry.ingest.run.remasking import mask_others
 from codequarry.ingest.source.source import FileSource, adopt_branch, enter_catalog
-from codequarry.ingest.source.workspace import obtain
+from codequarry.ingest.source.workspace import fetch_version
 from codequarry.ingest.transaction.acquisition import acquire
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
@@ -48,7 +48,7 @@ from codequarry.shared.catalog.failures import forget_failure
 from codequarry.shared.catalog.ledger import check_counter, read_head, read_transaction
 from codequarry.shared.catalog.repositories import Repository, Summary, clear_progress, read_summary
 from codequarry.shared.index.identity import check_identity, claim_identity
-from codequarry.shared.repositories.model_permission import check_model_place
+from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
@@ -82,13 +82,13 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
     check_counter(store)
     repair(store, settings)
     finish_chores(store, settings.indexing.grace_seconds)
-    wanted = understand(request, settings, store)
-    check_model_place(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
+    wanted = resolve_request(request, settings, store)
+    check_model_allowed(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     first = None
     if lacks_default(wanted) or _has_unmasked_default(wanted, workshop):
         default = replace(request, origin=request.origin or wanted.origin.url, ref=None, commit="")
         first = index_repository(default, workshop, observe)
-        wanted = understand(request, settings, store)
+        wanted = resolve_request(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
     with mirror_in_use(mirror_folder(wanted.origin, settings.home)), lister_ahead(settings.indexing):
         return replace(_index_wanted(request, workshop, wanted, watch, started), default_branch=first)
@@ -110,8 +110,8 @@ def _index_wanted(
     mirror = MirrorSeen.of(watch.repo, mirror_folder(wanted.origin, settings.home))
     attempt = Attempt.of(request, wanted, workshop)
     with attempt.noted():
-        with mirror.told_of_removal() if mirror.inode else nullcontext():
-            source = obtain(wanted, settings, store, watch.say, attempt.found)
+        with mirror.raising_removed() if mirror.inode else nullcontext():
+            source = fetch_version(wanted, settings, store, watch.say, attempt.found)
         if source is None:
             return _drop(wanted, workshop, started)
         return _index_source(request, workshop, wanted, source, watch, started)
@@ -145,7 +145,7 @@ def _left_whole(run: Run) -> Iterator[None]:
     """Leave nothing behind of a repository that was removed."""
     store = run.workshop.store
     try:
-        with run.mirror.told_of_removal():
+        with run.mirror.raising_removed():
             yield
     except RemovedMeanwhile:
         clear_progress(store, run.repository.name, run.source.key)
@@ -178,7 +178,7 @@ def _check_place(wanted: Wanted, repository: Repository, head: Head) -> None:
     """Raise if the name is another repository's by now, or another run was faster."""
     if head.id_of_repo(repository.name) not in (None, repository.id):
         raise RemovedMeanwhile(repository.name)
-    check_overtaken(wanted, repository.name, head)
+    ensure_current(wanted, repository.name, head)
 
 
 def _transact(run: Run, held: Held, placer: Placer) -> IndexReport:

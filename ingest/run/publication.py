@@ -18,9 +18,9 @@ from codequarry.ingest.request.repository_entry import (
 from codequarry.ingest.run.freshness import note_fetch, observe_published
 from codequarry.ingest.shared_import.coordinator import HelperSilent, is_shared, write_shared
 from codequarry.ingest.shared_import.share import SharedImport
-from codequarry.ingest.transaction.acquisition import give_up
+from codequarry.ingest.transaction.acquisition import undo_transaction
 from codequarry.ingest.transaction.chores import drop_noted, note_purge
-from codequarry.ingest.transaction.lease import Heartbeat, Held, give_back
+from codequarry.ingest.transaction.lease import Heartbeat, Held, release_lease
 from codequarry.ingest.transaction.placement import Placer, current_timeline, timelines_of
 from codequarry.ingest.transaction.plan import make_plan, skips
 from codequarry.ingest.transaction.run_report import Run, RunWork
@@ -116,7 +116,7 @@ def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[File
 def _left_in_order(run: Run, held: Held) -> Iterator[None]:
     """Undo what was stopped or must not go on; leave all else that fails open, for the next run to resume."""
     try:
-        with run.mirror.told_of_removal():
+        with run.mirror.raising_removed():
             yield
     except BaseException as error:
         lost: Conflict | LeaseHeld | None = None
@@ -127,7 +127,7 @@ def _left_in_order(run: Run, held: Held) -> Iterator[None]:
             elif isinstance(error, NOT_RESUMED):
                 lost = _undo(run, held)
             else:
-                give_back(run.workshop.store, held)
+                release_lease(run.workshop.store, held)
         if lost and isinstance(error, CodequarryError):
             raise lost from error
         raise
@@ -137,7 +137,7 @@ def _undo(run: Run, held: Held) -> LeaseHeld | None:
     """Undo a transaction, and forget a repository of which there is nothing else; say so if another run was faster."""
     store = run.workshop.store
     try:
-        give_up(store, held)
+        undo_transaction(store, held)
     except Conflict:
         return _taken(run)
     clear_progress(store, run.repository.name, run.source.key)

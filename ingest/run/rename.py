@@ -6,7 +6,7 @@ cache. Searches find it under the old name until all of it is there under the ne
 
 from dataclasses import dataclass, replace
 
-from codequarry.ingest.garbage_collection.deleted_workspaces import is_gone
+from codequarry.ingest.garbage_collection.deleted_workspaces import is_deleted
 from codequarry.ingest.removal.interrupted_removal import repair
 from codequarry.ingest.removal.removal import remove_repository
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop, ignore
@@ -117,4 +117,4 @@ def _versions(head: Head, repo: str) -> list[Ref | None]:
     if repo not in head.defaults:
         return []
     keys = sorted({head.timelines[one].ref for one in head.of_repo(repo) if not head.timelines[one].gone} - {""})
-    return [None, *(ref for ref in map(Ref.of_key, keys) if not is_gone(ref))]
+    return [None, *(ref for ref in map(Ref.of_key, keys) if not is_deleted(ref))]

@@ -16,9 +16,9 @@ from codequarry.ingest.secrets.values import JUDGES, entropy, is_padding
 # Line ends stay, so that lines keep their numbers.
 _KEPT = frozenset("\r\n")
 # A secret of at least this length, with a digit, is masked everywhere in its file; others may be plain words.
-REPEATED = 10
+MIN_REPEATED_LENGTH = 10
 # Each value costs a pass over the text, so a file with thousands of passwords is not searched for repeats.
-MOST_REPEATED = 1_000
+MAX_REPEATED_VALUES = 1_000
 _NOTHING_ALLOWED = Allowed()
 
 
@@ -84,9 +84,9 @@ def _apply_rules(data: bytes, path: str) -> Iterator[FoundSecret]:
 
 def _with_repeats(text: str, secrets: tuple[FoundSecret, ...]) -> tuple[FoundSecret, ...]:
     """Add the other places of each secret, such as a comment or a line without its key."""
-    long = (secret for secret in secrets if secret.end - secret.start >= REPEATED)
+    long = (secret for secret in secrets if secret.end - secret.start >= MIN_REPEATED_LENGTH)
     found = {text[secret.start : secret.end]: secret.rule for secret in long}
-    if len(found) > MOST_REPEATED:
+    if len(found) > MAX_REPEATED_VALUES:
         return secrets
     values = {value: rule for value, rule in found.items() if any(character.isdigit() for character in value)}
     known = {(secret.start, secret.end) for secret in secrets}

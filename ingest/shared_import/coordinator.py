@@ -9,7 +9,7 @@ from codequarry.ingest.files.reading_pool import Readers
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.shared_import.read_ahead import ReadingAhead
 from codequarry.ingest.shared_import.share import Claim, SharedImport, SharedPlan
-from codequarry.ingest.transaction.holder import is_gone, spoken
+from codequarry.ingest.transaction.holder import has_ended, describe_holder
 from codequarry.ingest.transaction.lease import Heartbeat, Held
 from codequarry.ingest.transaction.run_report import Run
 from codequarry.ingest.transaction.writer import Writer, Written
@@ -122,11 +122,11 @@ class _Coordinator:
             if (claimant, beats) != (claim.claimant, claim.beats):
                 since = now
             self._seen[at] = (claim.claimant, claim.beats, since)
-            if claim.claimant == self._held.holder or is_gone(claim.claimant):
+            if claim.claimant == self._held.holder or has_ended(claim.claimant):
                 self._share.free(at, claim.claimant)
                 found = True
             elif now - since >= self._run.workshop.settings.indexing.lease_seconds:
-                raise HelperSilent(f"{spoken(claim.claimant)} took part and fell silent; the import begins again")
+                raise HelperSilent(f"{describe_holder(claim.claimant)} took part and fell silent; the import begins again")
         return found
 
 

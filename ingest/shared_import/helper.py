@@ -22,7 +22,7 @@ from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import BEATS_PER_LEASE, Heartbeat, Held
 from codequarry.ingest.transaction.writer import Writer
 from codequarry.shared.errors import Conflict, StoreError
-from codequarry.shared.repositories.model_permission import check_model_place
+from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.head import Place
 
 
@@ -121,7 +121,7 @@ class Helper:
         held = Held(timeline, number, plan.holder, new=False)
         heartbeat = Heartbeat(workshop.store, held, workshop.settings.indexing.lease_seconds)
         heartbeat.check()
-        check_model_place(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
+        check_model_allowed(workshop.settings, plan.rules.repo, plan.origin, workshop.embedder)
         if self._desk is None or not self._desk.is_for(held, plan, workshop):
             if not _free(share, plan):
                 return False

@@ -16,7 +16,7 @@ from codequarry.ingest.files.reader import ReadingRules
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.ingest.transaction.chores import PLAN, batches_prefix
-from codequarry.ingest.transaction.holder import NOBODY
+from codequarry.ingest.transaction.holder import NO_HOLDER
 from codequarry.ingest.transaction.writer import Written
 from codequarry.shared.errors import Conflict
 from codequarry.shared.secret_counts import SecretCounts
@@ -71,7 +71,7 @@ class Claim:
     @property
     def is_free(self) -> bool:
         """Tell whether somebody may take the batch."""
-        return self.written is None and self.claimant == NOBODY
+        return self.written is None and self.claimant == NO_HOLDER
 
     def to_json(self) -> dict[str, Any]:
         """Return the document."""
@@ -148,7 +148,7 @@ class SharedImport:
     def free(self, at: int, claimant: str) -> None:
         """Give a batch back, one's own or that of a claimant that is gone."""
         with suppress(Conflict):
-            self._change(at, claimant, lambda claim: replace(claim, claimant=NOBODY))
+            self._change(at, claimant, lambda claim: replace(claim, claimant=NO_HOLDER))
 
     def withdraw(self, at: int, claimant: str) -> None:
         """Remove one's claim on something that is not shared any more."""

@@ -11,11 +11,11 @@ from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.git.address_guard import guarded_configuration
 from codequarry.ingest.git.fetch import Fetched, synchronise
-from codequarry.ingest.git.mirrors import RemoteAccess, mirror_folder, open_access, remove_mirror, say_nothing
+from codequarry.ingest.git.mirrors import RemoteAccess, mirror_folder, open_access, remove_mirror, ignore_message
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
-from codequarry.ingest.git.remote import HEAD, Listing, complain
+from codequarry.ingest.git.remote import HEAD, Listing, raise_not_found
 from codequarry.ingest.git.trees import TreeEntry, file_at
 from codequarry.ingest.request.index_request import IndexRequest
 from codequarry.ingest.request.progress import Watch, now
@@ -87,7 +87,7 @@ def fetch_source(
     wanted: Wanted,
     settings: SettingsModel,
     store: DocumentStore,
-    say: Callable[[str], None] = say_nothing,
+    say: Callable[[str], None] = ignore_message,
     found: NoteFound = take_any,
 ) -> FileSource | None:
     """Fetch what is wanted; nothing is written to the store. ``say`` tells what is waited for.
@@ -111,7 +111,7 @@ def fetch_source(
     if fetched is None:
         if not wanted.is_default and any(head.timelines[one].ref == wanted.key for one in head.of_repo(repo)):
             return None
-        complain(access, wanted.ref)
+        raise_not_found(access, wanted.ref)
     key = "" if wanted.is_default else fetched.ref.key
     found(key, fetched.commit)
     rules = rules_of_commit(settings, fetched.mirror, fetched.commit)

@@ -7,7 +7,7 @@ from codequarry.ingest.git.checkout import OpenCheckout, checkout_of
 from codequarry.ingest.git.fetch import keep_head
 from codequarry.ingest.git.file_tree import FileTree
 from codequarry.ingest.git.hashing import blob_of
-from codequarry.ingest.git.mirrors import open_access, say_nothing
+from codequarry.ingest.git.mirrors import open_access, ignore_message
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.paths import printable, raw
@@ -27,7 +27,7 @@ IMPORT_BYTES = 50_000_000
 DIGEST_HEX = 16
 
 
-def obtain(
+def fetch_version(
     wanted: Wanted,
     settings: SettingsModel,
     store: DocumentStore,
@@ -44,7 +44,7 @@ def obtain(
 
 
 def read_workspace(
-    origin: Origin, ref: Ref, settings: SettingsModel, say: Callable[[str], None] = say_nothing
+    origin: Origin, ref: Ref, settings: SettingsModel, say: Callable[[str], None] = ignore_message
 ) -> FileSource:
     """Read a working tree: what is tracked or not ignored, with the bytes that are there now.
 

@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from codequarry.ingest.source.target import IndexTarget
-from codequarry.ingest.transaction.chores import abandon, discard
-from codequarry.ingest.transaction.holder import is_gone
-from codequarry.ingest.transaction.lease import Held, await_end, leases_of, seize
+from codequarry.ingest.transaction.chores import abort_and_undo, drop_draft
+from codequarry.ingest.transaction.holder import has_ended
+from codequarry.ingest.transaction.lease import Held, await_end, leases_of, take_over_lease
 from codequarry.ingest.transaction.placement import Placement, Placer, current_timeline
 from codequarry.shared.catalog.ledger import change_head, read_head, read_transaction
 from codequarry.shared.errors import Conflict, LeaseHeld
@@ -43,7 +43,7 @@ def acquire(
         check(head)
         published = not full and is_published(store, head, target)
         for timeline, lease in leases_of(head, target.repo, target.key).items():
-            if published and not is_gone(lease.holder):
+            if published and not has_ended(lease.holder):
                 return None
             seen = await_end(store, timeline, lease, lease_seconds, say)
             new = not head.timelines[timeline].published
@@ -68,15 +68,15 @@ def _take(store: Store, timeline: int, seen: Lease, holder: str, *, new: bool) -
     So that number is given up in the very write that ends its lease.
     """
     held = Held(timeline, seen.number, holder, new=new, resumed=True, base=seen.base)
-    if is_gone(seen.holder):
-        return held if seize(store, timeline, seen, holder) else None
+    if has_ended(seen.holder):
+        return held if take_over_lease(store, timeline, seen, holder) else None
     _give_up_if_held(store, replace(held, holder=seen.holder))
     return None
 
 
 def _give_up_if_held(store: Store, held: Held) -> None:
     with suppress(Conflict):  # somebody else is faster, or came back to life
-        give_up(store, held)
+        undo_transaction(store, held)
 
 
 def is_published(store: DocumentStore, head: Head, target: IndexTarget) -> bool:
@@ -89,12 +89,12 @@ def is_published(store: DocumentStore, head: Head, target: IndexTarget) -> bool:
     return state.commit == target.commit and record is not None and record.rules == target.rules
 
 
-def give_up(store: Store, held: Held) -> None:
+def undo_transaction(store: Store, held: Held) -> None:
     """Undo a transaction, and with it a timeline that was never published."""
     if held.new:
-        discard(store, held.timeline, held.number, held.holder)
+        drop_draft(store, held.timeline, held.number, held.holder)
     else:
-        abandon(store, held.timeline, held.number, held.holder)
+        abort_and_undo(store, held.timeline, held.number, held.holder)
     count_transaction("aborted")
 
 

@@ -19,7 +19,7 @@ BATCHES = "batch:"
 PLAN = "plan"
 
 
-def abandon(store: Store, timeline: int, number: int, holder: str) -> None:
+def abort_and_undo(store: Store, timeline: int, number: int, holder: str) -> None:
     """Abort a transaction whose lease ``holder`` has, and remove every trace of it (rule 9)."""
     note = f"{UNDO}{timeline:010d}:{number:010d}"
     _note(store, note)
@@ -51,7 +51,7 @@ def _forget(store: DocumentStore, prefix: str) -> None:
         store.delete_document(document.key)
 
 
-def discard(store: Store, timeline: int, number: int, holder: str) -> None:
+def drop_draft(store: Store, timeline: int, number: int, holder: str) -> None:
     """Drop a timeline that was never published and whose lease ``holder`` has, with all that was written into it."""
 
     def change(head: Head) -> tuple[Head, None]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import uuid4
 
 # The holder of a lease that was given back with its transaction still open: anyone may take it over at once.
-NOBODY = ""
+NO_HOLDER = ""
 # Leases that this very process holds: its own id says nothing about a run that failed in it before.
 _AT_WORK: set[str] = set()
 
@@ -24,9 +24,9 @@ def retire_holder(holder: str) -> None:
     _AT_WORK.discard(holder)
 
 
-def is_gone(holder: str) -> bool:
+def has_ended(holder: str) -> bool:
     """Tell whether the holder is known to work no more; False when that can't be known from here."""
-    if holder == NOBODY:
+    if holder == NO_HOLDER:
         return True
     host, machine, pid, started, *_ = holder.split(" ") if holder.count(" ") == 4 else [""] * 5
     if (host, machine) != (socket.gethostname(), _machine()):
@@ -36,7 +36,7 @@ def is_gone(holder: str) -> bool:
     return _is_other_gone(int(pid), started)
 
 
-def spoken(holder: str) -> str:
+def describe_holder(holder: str) -> str:
     """Return the holder in words."""
     host, _, pid, *_ = holder.split(" ") if holder.count(" ") == 4 else [holder, "", "", ""]
     return f"process {pid} on {host}" if pid else host or "nobody"

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from codequarry.ingest.transaction.holder import NOBODY, is_gone, spoken
+from codequarry.ingest.transaction.holder import NO_HOLDER, has_ended, describe_holder
 from codequarry.shared.catalog.ledger import change_head, read_head
 from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
 from codequarry.shared.store.port import DocumentStore
@@ -47,21 +47,21 @@ def await_end(
     None when the lease is no longer there; LeaseHeld as soon as a beat shows that the holder lives.
     """
     since = time.monotonic()
-    while not is_gone(lease.holder):
+    while not has_ended(lease.holder):
         waited = time.monotonic() - since
         if waited >= seconds:
             break
-        say(f"waiting for {spoken(lease.holder)}")
+        say(f"waiting for {describe_holder(lease.holder)}")
         time.sleep(min(WATCH_SECONDS, seconds - waited))
         state = read_head(store).timelines.get(timeline)
         if state is None or state.lease is None or state.lease.number != lease.number:
             return None
         if state.lease != lease:
-            raise LeaseHeld(f"{state.repo} is being indexed by {spoken(lease.holder)}; wait for it or stop it")
+            raise LeaseHeld(f"{state.repo} is being indexed by {describe_holder(lease.holder)}; wait for it or stop it")
     return lease
 
 
-def seize(store: DocumentStore, timeline: int, lease: Lease, holder: str) -> bool:
+def take_over_lease(store: DocumentStore, timeline: int, lease: Lease, holder: str) -> bool:
     """Take over a lease as it was last seen; False if someone else was first."""
     try:
         change_head(store, lambda head: (take_over(head, timeline, lease, holder), None))
@@ -70,13 +70,13 @@ def seize(store: DocumentStore, timeline: int, lease: Lease, holder: str) -> boo
     return True
 
 
-def give_back(store: DocumentStore, held: Held) -> None:
+def release_lease(store: DocumentStore, held: Held) -> None:
     """Leave the transaction open, to be resumed, and its lease to anyone."""
 
     def change(head: Head) -> tuple[Head, None]:
         state = check_held(head, held.timeline, held.holder, held.number)
         assert state.lease is not None
-        return take_over(head, held.timeline, state.lease, NOBODY), None
+        return take_over(head, held.timeline, state.lease, NO_HOLDER), None
 
     change_head(store, change)
 

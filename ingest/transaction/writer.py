@@ -13,7 +13,7 @@ from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache
 from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.embedding.tokens import estimate_tokens
-from codequarry.shared.errors import LimitExceeded, TextsRefused
+from codequarry.shared.errors import LimitExceeded, TextsRejected
 from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, StrideInfo, Tokens
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_masked, count_written
@@ -44,7 +44,7 @@ class Written:
         self.secrets += other.secrets
 
 
-class Permit(Protocol):
+class WritePermit(Protocol):
     """Says before each batch whether it may be written."""
 
     def check(self) -> None:
@@ -64,7 +64,7 @@ class StrideText:
 class Writer:
     """Writes files into one open transaction."""
 
-    def __init__(self, repo: str, held: Held, workshop: Workshop, heartbeat: Permit, request: IndexRequest) -> None:
+    def __init__(self, repo: str, held: Held, workshop: Workshop, heartbeat: WritePermit, request: IndexRequest) -> None:
         self._repo, self._held, self._workshop = repo, held, workshop
         self._heartbeat, self._request = heartbeat, request
         self.written = Written()
@@ -106,7 +106,7 @@ class Writer:
         self._heartbeat.check()
         try:
             return batch, texts, embed_with_cache([text.text for text in texts], embedder, store)
-        except TextsRefused as error:
+        except TextsRejected as error:
             refused = {texts[index].file: reason for index, reason in error.reasons.items()}
             made = [texts[index].text for index in error.vectors]
         left = [_refused(file, refused[at]) if at in refused else file for at, file in enumerate(batch)]

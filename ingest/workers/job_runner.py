@@ -59,11 +59,11 @@ class Removed(CodequarryError):
     """The repository of a job was removed since somebody who follows it asked for that."""
 
 
-def keep_at_it(_: Job, __: Progress) -> None:
+def take_no_step(_: Job, __: Progress) -> None:
     """Attend to nothing else."""
 
 
-def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend = keep_at_it) -> Job | None:
+def run_job(job: Job, holder: str, open_workshop: OpenWorkshop, attend: Attend = take_no_step) -> Job | None:
     """Do a job that ``holder`` has claimed and return it as it is then; None where it was lost to somebody else.
 
     StoreUnavailable where even that can't be written down: whoever looks after lost jobs will find it silent.
@@ -145,7 +145,7 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
                 seen_at=seen_at,
                 beside=True,
                 commit=job.wanted_commit,
-                passed_over=job.trigger in UNASKED and not job.insists,
+                skips_failed=job.trigger in UNASKED and not job.insists,
             )
             report = index_repository(request, workshop, sign.observe)
             return "" if report.kind == "gone" else report.commit

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from time import monotonic
 
-from codequarry.ingest.transaction.holder import is_gone
-from codequarry.shared.jobs.housekeeping import FAILED_KEPT_SECONDS, KEPT_SECONDS, forget_old, tidy
+from codequarry.ingest.transaction.holder import has_ended
+from codequarry.shared.jobs.housekeeping import FAILED_KEPT_SECONDS, KEPT_SECONDS, forget_old, requeue_lost
 from codequarry.shared.jobs.job import Job
 from codequarry.shared.jobs.job_list import due_jobs
 from codequarry.shared.store.port import DocumentStore
@@ -31,15 +31,15 @@ class Lookout:
             if (holder, beats) != (job.holder, job.beats):
                 since = self._clock()
             self._seen[job.id] = (job.holder, job.beats, since)
-            return job.holder == self._mine or is_gone(job.holder) or self._clock() - since >= self._silent_seconds
+            return job.holder == self._mine or has_ended(job.holder) or self._clock() - since >= self._silent_seconds
 
         if self._clock() - self._forgot >= FORGET_SECONDS:
             forget_old(store, KEPT_SECONDS, FAILED_KEPT_SECONDS)
             self._forgot = self._clock()
-        return tidy(store, is_lost)
+        return requeue_lost(store, is_lost)
 
 
-def untold(store: DocumentStore, messages: int) -> list[Job]:
+def jobs_without_message(store: DocumentStore, messages: int) -> list[Job]:
     """Return the jobs for which a message is missing, where so many ``messages`` wait.
 
     A message says only that there is work; which job goes first is decided when somebody takes it. So it is enough

@@ -11,7 +11,7 @@ from codequarry.ingest.request.index_request import CallHelpers
 from codequarry.ingest.shared_import.helper import Helper
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.workers.job_runner import run_job
-from codequarry.ingest.workers.job_supervision import Lookout, untold
+from codequarry.ingest.workers.job_supervision import Lookout, jobs_without_message
 from codequarry.ingest.workers.open_index import WorkerIndex
 from codequarry.ingest.workers.running_job import BEAT_SECONDS
 from codequarry.shared.catalog.repositories import Progress
@@ -89,7 +89,7 @@ class Worker:
         repair(store, settings)
         for job in self._lookout.look(store):
             log.warning("job lost", job_id=job.id, repo=job.repo, ref=job.ref, state=job.state, attempts=job.attempts)
-        for job in untold(store, self._messages.waiting_jobs()):
+        for job in jobs_without_message(store, self._messages.waiting_jobs()):
             self._messages.tell(job)
 
     def poll_origins(self) -> None:
@@ -152,9 +152,9 @@ class Worker:
             return
         self._looked = monotonic()
         store = self._workplace.workshop(anew=False).store
-        passed_over = {one.repo for one in self._doing}
+        skips_failed = {one.repo for one in self._doing}
         before = min(job.priority, NEVER_WITHIN)
-        self._take(lambda holder: claim_next(store, holder, before, passed_over))
+        self._take(lambda holder: claim_next(store, holder, before, skips_failed))
 
     def _helpers_of(self, job: Job) -> CallHelpers:
         def call(timeline: int, number: int, most: int) -> None:

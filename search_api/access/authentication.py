@@ -40,7 +40,7 @@ _ASK = "send a key as 'Authorization: Bearer KEY'; codequarry keys create makes 
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class RequestCredentials:
     """What a request says of who sent it: its token, the address that it comes from, the host that it asks for.
 
     ``is_forwarded`` where a proxy says that it comes from elsewhere. ``on_socket`` where it came over the Unix socket
@@ -57,12 +57,12 @@ class Asker:
 class Authenticator(Protocol):
     """A way to know who asks."""
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Return who asks; Unauthorized where that is not known, with what to do about it."""
         ...
 
 
-class Unguarded:
+class OwnerWithoutKeys:
     """Says who is the owner where nobody has configured any key: who the settings say is (docs/decisions/0027)."""
 
     def __init__(self, settings: SettingsModel) -> None:
@@ -70,7 +70,7 @@ class Unguarded:
         self._is_open = settings.api.open_to_network
         self._trusts_loopback = settings.api.trust_loopback
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Return the owner: who opened the service's own socket, or asks from this machine where that is trusted.
 
         The host must be one of this machine too: else any web page could have the browser of its visitor ask, by a name
@@ -88,10 +88,10 @@ class Unguarded:
         raise Unauthorized(f"no key is configured, and this service takes nobody for its owner: {WITHOUT_KEYS}")
 
 
-class NoOwner:
+class RefuseAll:
     """Takes nobody for the owner."""
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Raise Unauthorized."""
         raise Unauthorized(f"the key is not valid, or is no longer: {_ASK}")
 
@@ -118,7 +118,7 @@ class ApiKeys:
         self._failure = (float("-inf"), "")
         self._noted: dict[str, str] = {}
 
-    def authenticate(self, asker: Asker) -> Principal:
+    def authenticate(self, asker: RequestCredentials) -> Principal:
         """Return the principal of the key that a request brings."""
         if asker.token and self._is_admin(asker.token):
             return ADMIN

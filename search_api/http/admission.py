@@ -20,10 +20,10 @@ from typing import Literal
 from flask import Flask, Request, Response, current_app, g, request
 from werkzeug.routing import Rule
 
-from codequarry.search_api.access.authentication import NOBODY, Asker, Authenticator
+from codequarry.search_api.access.authentication import NOBODY, RequestCredentials, Authenticator
 from codequarry.search_api.http.client_address import client_address, group_of
 from codequarry.search_api.http.credentials import read_token
-from codequarry.search_api.http.rate_limits import RateLimits, Strangers
+from codequarry.search_api.http.rate_limits import RateLimits, RefusalLimits
 from codequarry.shared.access.grants import KeyScope, Principal
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.service import ApiSettings
@@ -105,7 +105,7 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
     """Let nobody reach a route of ``app`` who may not; ``g.principal`` is who asks."""
     check_declared(app)
     limits = app.extensions[LIMITS] = RateLimits(settings.limits)
-    strangers = Strangers(settings.limits)
+    strangers = RefusalLimits(settings.limits)
     app.extensions[SETTINGS] = settings.api
 
     @app.before_request
@@ -123,13 +123,13 @@ def guard(app: Flask, settings: SettingsModel, authenticator: Authenticator) -> 
         g.token = read_token(request)
         strangers.check(g.address, g.token)
         principal = authenticator.authenticate(asker(g.token))
-        strangers.note_let_in(g.token)
+        strangers.note_admitted(g.token)
         _enter(limits, principal)
         principal.require(_SCOPES[need])
 
     @app.after_request
     def count(response: Response) -> Response:
-        if is_stranger() and response.status_code in _REFUSED:
+        if is_unknown_sender() and response.status_code in _REFUSED:
             strangers.note_refused(g.address, g.get("token"))
         return response
 
@@ -169,7 +169,7 @@ def is_probe(asked: Request) -> bool:
     return asked.url_rule is not None and asked.url_rule.rule in PROBES and need_of(asked) == "open"
 
 
-def is_stranger() -> bool:
+def is_unknown_sender() -> bool:
     """Tell whether nothing is known of who sent the request that is dealt with."""
     return g.get("principal") in (None, NOBODY, UNVERIFIED)
 
@@ -180,12 +180,12 @@ def find_address(settings: SettingsModel) -> str:
     return group_of(client_address(request.remote_addr or "", forwarded_for, settings.api.trusted_proxies))
 
 
-def asker(token: str | None) -> Asker:
+def asker(token: str | None) -> RequestCredentials:
     """Return what the request says of who sent it."""
     headers = request.headers
     listed = any(name in headers for name in OF_PROXIES)
     is_forwarded = listed or any(name.title().startswith(_OF_PROXIES_PREFIX) for name, _ in headers)
-    return Asker(token, request.remote_addr or "", request.host, is_forwarded, _is_on_socket())
+    return RequestCredentials(token, request.remote_addr or "", request.host, is_forwarded, _is_on_socket())
 
 
 def _is_on_socket() -> bool:

@@ -12,11 +12,11 @@ from apiflask import APIFlask
 from flask import Response, g, request
 from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
-from codequarry.search_api.access.authentication import ApiKeys, Authenticator, Unguarded
-from codequarry.search_api.http.admission import PROBES, find_address, guard, is_stranger
+from codequarry.search_api.access.authentication import ApiKeys, Authenticator, OwnerWithoutKeys
+from codequarry.search_api.http.admission import PROBES, find_address, guard, is_unknown_sender
 from codequarry.search_api.http.audit_log import record
 from codequarry.search_api.http.catalog_metrics import catalog_metrics
-from codequarry.search_api.http.log_limits import Bounded
+from codequarry.search_api.http.log_limits import BoundedLog
 from codequarry.search_api.http.openapi import component_schemas, describe_keys
 from codequarry.search_api.http.problems import problem, problem_of
 from codequarry.search_api.http.request_context import CATALOG_METRICS, EXTENSION, INDEXER, RECEIVER, deadline
@@ -85,7 +85,7 @@ def create_app(
     _trace(app)
     _watch_requests(app, waited, settings)
     record(app, settings.audit)
-    keys = ApiKeys(settings, lambda: backend.engine(deadline()).store, Unguarded(settings))
+    keys = ApiKeys(settings, lambda: backend.engine(deadline()).store, OwnerWithoutKeys(settings))
     guard(app, settings, authenticator or keys)
     _answer_errors(app)
     _complete_spec(app)
@@ -113,7 +113,7 @@ def _trace(app: APIFlask) -> None:
 
 
 def _watch_requests(app: APIFlask, waited: Callable[[], float], settings: SettingsModel) -> None:
-    lines: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+    lines: BoundedLog[tuple[str, int]] = BoundedLog(_tell_refused, ("others", 0))
 
     @app.before_request
     def begin() -> None:
@@ -137,7 +137,7 @@ def _watch_requests(app: APIFlask, waited: Callable[[], float], settings: Settin
         describe_span(name, http__route=route, http__response__status_code=response.status_code, id=g.request_id)
         duration = round(seconds * 1000, 1)
         status = response.status_code
-        if not (is_stranger() and status >= HTTPStatus.BAD_REQUEST) or lines.lets_pass(g.address, (g.address, status)):
+        if not (is_unknown_sender() and status >= HTTPStatus.BAD_REQUEST) or lines.allows(g.address, (g.address, status)):
             log.info("request", route=route, method=request.method, status=status, ms=duration)
         return response
 
@@ -158,10 +158,10 @@ def _request_id() -> str | None:
 
 
 def _answer_errors(app: APIFlask) -> None:
-    lines: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+    lines: BoundedLog[tuple[str, int]] = BoundedLog(_tell_refused, ("others", 0))
 
     def is_written(status: int) -> bool:
-        return not is_stranger() or lines.lets_pass(g.address, (g.address, status))
+        return not is_unknown_sender() or lines.allows(g.address, (g.address, status))
 
     @app.errorhandler(CodequarryError)
     def own(error: CodequarryError) -> Response:

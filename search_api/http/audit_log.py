@@ -13,8 +13,8 @@ from typing import Any
 from flask import Flask, Response, g, request
 
 from codequarry.search_api.access.authentication import NOBODY
-from codequarry.search_api.http.admission import action_of, is_stranger, need_of
-from codequarry.search_api.http.log_limits import Bounded
+from codequarry.search_api.http.admission import action_of, is_unknown_sender, need_of
+from codequarry.search_api.http.log_limits import BoundedLog
 from codequarry.search_api.http.problems import problem
 from codequarry.shared.errors import UsageError
 from codequarry.shared.settings.service import AuditSettings
@@ -84,7 +84,7 @@ class AuditLog:
         """Add to ``file``; UsageError where that can't be written."""
         self._file = file
         self._with_queries = with_queries
-        self._refused = Bounded(self._tell, _OTHERS)
+        self._refused = BoundedLog(self._tell, _OTHERS)
         try:
             os.close(self._open())
         except OSError as error:
@@ -98,7 +98,7 @@ class AuditLog:
 
     def add_refused(self, refused: RefusedRequests, request_id: str) -> None:
         """Write a line of somebody unknown, or count it where there are many; OSError where it can't be written."""
-        if self._refused.lets_pass(refused.address, refused):
+        if self._refused.allows(refused.address, refused):
             entry = AuditEntry(refused.principal, refused.action, refused.status, request_id, address=refused.address)
             self._write(entry)
 
@@ -137,7 +137,7 @@ def record(app: Flask, settings: AuditSettings) -> None:
         # Nobody asks a request who sent it that was refused because it had waited too long.
         principal, action, status = g.get("principal") or NOBODY, action_of(request), response.status_code
         try:
-            if is_stranger() and status >= HTTPStatus.BAD_REQUEST:
+            if is_unknown_sender() and status >= HTTPStatus.BAD_REQUEST:
                 audit.add_refused(RefusedRequests(principal.name, action, status, g.address), g.request_id)
             else:
                 audit.add(principal.name, action, status, g.request_id, g.get("access") or AuditedAccess())

@@ -22,7 +22,7 @@ MINUTE_SECONDS = 60.0
 MOST_KINDS = 200
 
 
-class Bounded(Generic[Kind]):
+class BoundedLog(Generic[Kind]):
     """Says which lines are written; for all threads of a process."""
 
     def __init__(self, tell: Callable[[Kind, int], None], rest: Kind, clock: Callable[[], float] = monotonic) -> None:
@@ -34,7 +34,7 @@ class Bounded(Generic[Kind]):
         self._withheld: Counter[Kind] = Counter()
         self._timer: Timer | None = None
 
-    def lets_pass(self, address: str, kind: Kind) -> bool:
+    def allows(self, address: str, kind: Kind) -> bool:
         """Tell whether a line because of ``address`` is written; if not, it is counted under its ``kind``."""
         with self._lock:
             is_over = self._clock() - self._since >= MINUTE_SECONDS

@@ -62,7 +62,7 @@ class RateLimits:
         return self._by_name.setdefault(name, _Bucket(float(self._settings.burst), now))
 
 
-class Strangers:
+class RefusalLimits:
     """Sends away who was refused too often, by address and before any key is looked up; one for a whole process.
 
     A key that was let in stays welcome: who shares an address with somebody that tries keys can go on. Over a Unix
@@ -96,7 +96,7 @@ class Strangers:
             if token is not None:
                 self._welcome.pop(_hash(token), None)
 
-    def note_let_in(self, token: str | None) -> None:
+    def note_admitted(self, token: str | None) -> None:
         """Remember that a token is a good one."""
         if token is None or self._rate is None:
             return

@@ -17,7 +17,7 @@ from codequarry.search_api.http.client_address import is_trusted
 from codequarry.search_api.http.connections.refusals import Refusal
 from codequarry.search_api.http.connections.waiting_time import waited_seconds
 from codequarry.search_api.http.connections.worker import MOST_CONNECTIONS, SPARE_CONNECTIONS, PatientWorker
-from codequarry.search_api.http.log_limits import Bounded
+from codequarry.search_api.http.log_limits import BoundedLog
 from codequarry.shared.access.key_list import list_keys
 from codequarry.shared.addresses import is_loopback
 from codequarry.shared.catalog.ledger import check_counter
@@ -55,7 +55,7 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
     """
     check_admin_key(settings.auth.admin_key)
     check_host(settings, lambda: has_keys(settings))
-    if answers_nobody(settings):
+    if refuses_everyone(settings):
         sys.stderr.write(f"No key is configured, so requests are refused until there is one: {WITHOUT_KEYS}\n")
     check_index(settings)
     if settings.api.socket:
@@ -70,11 +70,11 @@ def serve(settings: SettingsModel, announce: Announce | None = None, make_indexe
         _Server(settings, announce or _to_stderr, make_indexer).run()
 
 
-def check_host(settings: SettingsModel, are_there_keys: Callable[[], bool]) -> None:
+def check_host(settings: SettingsModel, has_keys: Callable[[], bool]) -> None:
     """Raise UsageError for an address beyond this machine that neither a key guards nor, by the settings, another."""
     if settings.api.open_to_network or settings.api.socket or is_loopback(settings.api.host):
         return
-    if settings.auth.admin_key is None and not are_there_keys():
+    if settings.auth.admin_key is None and not has_keys():
         raise UsageError(
             f"no key is configured, so everyone who reaches {settings.api.host} could read all indexed code; make one "
             "with codequarry keys create, set [auth] admin_key, listen on 127.0.0.1, or set [api] open_to_network = "
@@ -82,7 +82,7 @@ def check_host(settings: SettingsModel, are_there_keys: Callable[[], bool]) -> N
         )
 
 
-def answers_nobody(settings: SettingsModel) -> bool:
+def refuses_everyone(settings: SettingsModel) -> bool:
     """Return whether requests will be refused for want of a key, and nobody is taken for the owner."""
     api = settings.api
     if api.open_to_network or api.trust_loopback or api.socket or settings.auth.admin_key:
@@ -125,7 +125,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         self._announce = announce
         self._make_indexer = make_indexer
         self._indexer: Indexer | None = None
-        self._refused: Bounded[tuple[str, int]] = Bounded(_tell_refused, ("others", 0))
+        self._refused: BoundedLog[tuple[str, int]] = BoundedLog(_tell_refused, ("others", 0))
         super().__init__()
 
     @property
@@ -146,7 +146,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def note_refusal(self, address: str, refusal: Refusal, request_id: str) -> None:
         """Count what is refused before the application sees it, and say so in the log."""
         count_request(UNMATCHED_ROUTE, "any", refusal.status.value, 0.0)
-        if self._refused.lets_pass(address, (address, refusal.status.value)):
+        if self._refused.allows(address, (address, refusal.status.value)):
             log.warning(
                 "refused", address=address, status=refusal.status.value, detail=refusal.detail, request_id=request_id
             )

@@ -3,7 +3,7 @@
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from codequarry.search_api.jobs.queue import as_asked
+from codequarry.search_api.jobs.queue import with_request_context
 from codequarry.search_api.search.backend import Backend
 from codequarry.shared.errors import QueueUnavailable
 from codequarry.shared.jobs.job import Job, JobRequest
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # It takes a request seconds to find out that the queue is gone. Nothing is lost if the next ones do not try: whoever
 # looks after jobs tells workers of those that nobody was told of.
-LEFT_ALONE_SECONDS = 10.0
+PAUSE_SECONDS = 10.0
 # The attempts of one message, with the waits of the client's own between them.
 LONGEST_SECONDS = 20.0
 
@@ -35,13 +35,13 @@ class QueueIndexer:
         self._lock = Lock()
         self._app: Celery | None = None
         self._probe = QueueProbe(backend.settings.queue)
-        self._breaker = Breaker(LEFT_ALONE_SECONDS, LONGEST_SECONDS)
+        self._breaker = Breaker(PAUSE_SECONDS, LONGEST_SECONDS)
 
     def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
         """Ask for a version and return its job, or the one that waits for the same; StoreUnavailable if too many do."""
         store, settings = self._backend.engine(deadline).store, self._backend.settings
         most, most_of_key = settings.queue.max_waiting, settings.limits.jobs_waiting_per_key
-        job, is_new = submit_within(store, as_asked(request), most, most_of_key)
+        job, is_new = submit_within(store, with_request_context(request), most, most_of_key)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
         # Whoever gets a message takes the most urgent job there is, so one that was joined needs no second one.
         if is_new:
@@ -52,14 +52,14 @@ class QueueIndexer:
         """Tell a worker of a job; where the queue does not answer it is found later."""
         from kombu.exceptions import OperationalError
 
-        if not self._breaker.lets_pass():
+        if not self._breaker.allows():
             return
         try:
             self._probe.check()
             self._celery().send_task(RUN_JOB, (job.id,), queue=SCAN, priority=job.priority, retry=False)
-            self._breaker.is_there()
+            self._breaker.record_success()
         except (QueueUnavailable, OperationalError) as error:
-            self._breaker.is_gone()
+            self._breaker.record_failure()
             log.warning("the job waits until the queue answers", job_id=job.id, detail=str(error))
 
     def end(self) -> None:

@@ -41,7 +41,7 @@ MakeIndexer = Callable[[Backend], Indexer]
 """Return what indexes for a process's requests, over the same store."""
 
 
-def as_asked(request: JobRequest) -> JobRequest:
+def with_request_context(request: JobRequest) -> JobRequest:
     """Return a request for a job with what names the HTTP request that is being answered, if there is one."""
     request_id = str(get_contextvars().get("request_id", ""))
     return replace(request, request_id=request_id, traceparent=traceparent())

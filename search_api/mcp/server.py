@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, SecretStr
 
-from codequarry.search_api.access.authentication import ApiKeys, Asker, NoOwner
+from codequarry.search_api.access.authentication import ApiKeys, RequestCredentials, RefuseAll
 from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import Hit, SearchAnswer
@@ -224,7 +224,7 @@ class McpCaller:
     def __init__(self, settings: SettingsModel, store: Callable[[], DocumentStore]) -> None:
         self._asked: SecretStr | None = settings.mcp.key
         self._store = store
-        self._keys = ApiKeys(settings, store, NoOwner())
+        self._keys = ApiKeys(settings, store, RefuseAll())
 
     def principal(self) -> Principal:
         """Return who asks; Unauthorized if the key is not in use any more, Forbidden if it may not search."""
@@ -236,7 +236,7 @@ class McpCaller:
 
     def _of(self, asked: str) -> Principal:
         if split_token(asked):
-            return self._keys.authenticate(Asker(asked, "", ""))
+            return self._keys.authenticate(RequestCredentials(asked, "", ""))
         try:
             key = find_key(self._store(), asked)
         except NotIndexed:

@@ -26,7 +26,7 @@ class Selection:
     symbols: tuple[Name, ...] = ()
 
     @property
-    def asks_for_kind(self) -> bool:
+    def chooses_kind(self) -> bool:
         """Whether the caller chose kinds of files or paths: ranking then lowers no kind of file."""
         return bool(self.filters.paths.include) or any(
             name in ("kind_of_file", "symbol_type", "blob", "id") for name, _ in self.filters.terms

@@ -32,12 +32,12 @@ def key_of(chunk: Chunk) -> str:
     return blake2b(chunk.id.encode(), digest_size=_KEY_BYTES).hexdigest()
 
 
-def scored_twice(ranked: Sequence[Ranked], count: int) -> list[Chunk]:
+def chunks_to_rescore(ranked: Sequence[Ranked], count: int) -> list[Chunk]:
     """Return the chunks among the first ``count`` candidates that the second model scores.
 
     Candidates that the query names, by name, path or phrase, are left out: a semantic model can't tell names apart.
     """
-    return [item.candidate.chunk for item in ranked[:count] if not item.is_asked_for]
+    return [item.candidate.chunk for item in ranked[:count] if not item.is_named_by_query]
 
 
 def blended(ranked: Sequence[Ranked], second: SecondScores) -> list[Ranked]:

@@ -86,7 +86,7 @@ class Ranked:
         return self.kind_weight * self.type_weight * self.repeat_weight
 
     @property
-    def is_asked_for(self) -> bool:
+    def is_named_by_query(self) -> bool:
         """Whether the query names the symbol, the file or a phrase of it, so that meaning does not decide."""
         return bool(self.signals.definition or self.signals.phrase or self.signals.path)
 
@@ -153,7 +153,7 @@ def _ranked(plan: QueryPlan, candidate: Candidate, signals: Signals) -> Ranked:
 
 def _weights(plan: QueryPlan, chunk: Chunk) -> tuple[float, float]:
     """Return the weights of kind of file and type of chunk; both 1 if the query asks for that kind."""
-    if plan.selection.asks_for_kind or chunk.kind_of_file in plan.kinds_asked:
+    if plan.selection.chooses_kind or chunk.kind_of_file in plan.kinds_asked:
         return 1.0, 1.0
     return KIND_WEIGHTS[chunk.kind_of_file], TYPE_WEIGHTS.get(chunk.symbol_type, 1.0)
 

@@ -17,7 +17,7 @@ from codequarry.shared.errors import CodequarryError, public
 from codequarry.shared.index.opened_index import models_folder
 from codequarry.shared.liveness.breaker import Breaker
 from codequarry.shared.model import Chunk
-from codequarry.shared.repositories.model_permission import may_leave
+from codequarry.shared.repositories.model_permission import allows_external_model
 from codequarry.shared.reranking.factory import open_reranker
 from codequarry.shared.reranking.port import Reranker
 from codequarry.shared.reranking.time_limit import TimedOutcome, scored_within
@@ -32,9 +32,9 @@ LOGGER = "codequarry.reranking"
 # Seconds until a model that could not be opened is tried again: it may be installed or repaired by then.
 RETRY_SECONDS = 30.0
 # Seconds without calls after a model scored nothing in time, so that searches don't each wait for it in vain.
-LEFT_ALONE_SECONDS = 5.0
+PAUSE_SECONDS = 5.0
 # Maximum number of running calls that no search waits for: each is a thread, and a model that hangs never ends it.
-MOST_LEFT_BEHIND = 32
+MAX_ABANDONED_CALLS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +50,18 @@ class SecondStage:
         self,
         settings: RerankingSettings,
         open_model: Callable[[], Reranker],
-        may_leave: Callable[[str], bool],
+        allows_external_model: Callable[[str], bool],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Use ``open_model`` to open the model; ``may_leave`` says whether code of an origin may leave this machine."""
+        """Use ``open_model`` to open the model; ``allows_external_model`` says whether code of an origin may leave this machine."""
         self._settings = settings
         self._open_model = open_model
-        self._may_leave = may_leave
+        self._may_leave = allows_external_model
         self._clock = clock
         self._lock = Lock()
         self._opened: Reranker | _Failure | None = None
         self._abandoned: list[Event] = []
-        self._breaker = Breaker(LEFT_ALONE_SECONDS, settings.timeout_seconds + LEFT_ALONE_SECONDS, clock)
+        self._breaker = Breaker(PAUSE_SECONDS, settings.timeout_seconds + PAUSE_SECONDS, clock)
 
     @property
     def candidate_count(self) -> int:
@@ -78,7 +78,7 @@ class SecondStage:
             return SecondScores(self._settings.weight, warning=self._warning(len(chunks), 0, 0))
         if self._is_busy():
             return self._none(f"{model.name} is still busy with earlier searches")
-        if not self._breaker.lets_pass():
+        if not self._breaker.allows():
             return self._none(f"{model.name} did not answer a moment ago")
         outcome = scored_within(model, query, [text_of(chunk) for chunk in sent], self._settings.timeout_seconds)
         self._note(outcome)
@@ -120,7 +120,7 @@ class SecondStage:
     def _is_busy(self) -> bool:
         with self._lock:
             self._abandoned = [over for over in self._abandoned if not over.is_set()]
-            return len(self._abandoned) >= MOST_LEFT_BEHIND
+            return len(self._abandoned) >= MAX_ABANDONED_CALLS
 
     def _note(self, outcome: TimedOutcome) -> None:
         if not outcome.ended:
@@ -129,9 +129,9 @@ class SecondStage:
         if outcome.error is not None and not isinstance(outcome.error, CodequarryError):
             _log().error("the second stage failed", exc_info=outcome.error)
         if outcome.ended or outcome.scores:
-            self._breaker.is_there()
+            self._breaker.record_success()
         else:
-            self._breaker.is_gone()
+            self._breaker.record_failure()
 
     def _none(self, reason: str) -> SecondScores:
         return SecondScores(
@@ -161,7 +161,7 @@ def second_stage(settings: SettingsModel) -> SecondStage | None:
     if not settings.reranking.enabled:
         return None
     open_model = partial(open_reranker, settings.reranking, models_folder(settings))
-    return SecondStage(settings.reranking, open_model, partial(may_leave, settings))
+    return SecondStage(settings.reranking, open_model, partial(allows_external_model, settings))
 
 
 def _log() -> "BoundLogger":

@@ -140,7 +140,7 @@ class Backend:
     def _open(self, deadline: Deadline) -> SearchEngine:
         if self._editions is None:
             self._editions = editions_of(self.settings)
-        index = open_index(self.settings, self._editions.within(deadline), prompt=True)
+        index = open_index(self.settings, self._editions.within(deadline), interactive=True)
         try:
             check_counter(index.store)
             _bind(index.store)

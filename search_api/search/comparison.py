@@ -15,7 +15,7 @@ from codequarry.search_api.search.counterparts import Side, is_unchanged, moved_
 from codequarry.search_api.search.engine import SearchEngine, ranked_matches
 from codequarry.search_api.search.hits import versioned_chunk
 from codequarry.search_api.search.recall import recall_query
-from codequarry.search_api.versions.catalog import CatalogPast
+from codequarry.search_api.versions.catalog import CatalogHistory
 from codequarry.search_api.versions.freshness import ready_state
 from codequarry.search_api.versions.resolution import Located
 from codequarry.search_api.versions.scope import resolve
@@ -88,7 +88,7 @@ def _located(engine: SearchEngine, plan: QueryPlan, request: DiffRequest) -> tup
 def _at(engine: SearchEngine, plan: QueryPlan, head: Head, text: str, names: tuple[str, ...]) -> Located:
     repositories = engine.catalog.repositories(head, names)
     selection = replace(plan.selection, repos=names, version=VersionQuery((VersionSpecifier("ref", text),)))
-    past = CatalogPast(engine.catalog, head)
+    past = CatalogHistory(engine.catalog, head)
     return Located(head, repositories, resolve(head, repositories, selection, past))
 
 

@@ -26,7 +26,7 @@ class Seal:
     """Encrypts text for one caller; ``whose`` is the name of the principal."""
 
     key: bytes = field(repr=False)
-    whose: str
+    principal: str
 
     def close(self, text: str) -> str:
         """Return sealed text for a URL or a header."""
@@ -35,7 +35,7 @@ class Seal:
 
         plain = text.encode()
         plain += b" " * (-len(plain) % _BLOCK_BYTES)
-        return urlsafe_b64encode(AESSIV(self.key).encrypt(plain, [self.whose.encode()])).decode().rstrip("=")
+        return urlsafe_b64encode(AESSIV(self.key).encrypt(plain, [self.principal.encode()])).decode().rstrip("=")
 
     def open(self, sealed: str) -> str:
         """Return the sealed text without trailing spaces; raise ValueError for anything else."""
@@ -46,7 +46,7 @@ class Seal:
             raise ValueError("not sealed by this index")
         body = urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
         try:
-            return AESSIV(self.key).decrypt(body, [self.whose.encode()]).decode().rstrip(" ")
+            return AESSIV(self.key).decrypt(body, [self.principal.encode()]).decode().rstrip(" ")
         except InvalidTag as error:
             raise ValueError("not sealed by this index for this principal") from error
 

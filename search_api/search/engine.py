@@ -9,7 +9,7 @@ from time import perf_counter, sleep
 from codequarry.search_api.answers.hits import Hit, SearchAnswer
 from codequarry.search_api.query.plan import QueryPlan, make_plan
 from codequarry.search_api.query.request import SearchRequest, parse_request
-from codequarry.search_api.ranking.score_fusion import SecondScores, blended, scored_twice
+from codequarry.search_api.ranking.score_fusion import SecondScores, blended, chunks_to_rescore
 from codequarry.search_api.ranking.scoring import Ranked, ResultPage, cut_page, has_match, rank
 from codequarry.search_api.ranking.second_stage import SecondStage
 from codequarry.search_api.search.cursor import Cursor, Seal, decode_cursor, digest, encode_cursor, seal_key
@@ -40,9 +40,9 @@ __all__ = ["SearchAnswer", "SearchEngine", "SearchRequest", "parse_request"]
 
 DEGRADED_EMBEDDING = "embedding"
 # Seconds before one search retries a model that failed; the other searches use words only meanwhile.
-MODEL_LEFT_ALONE_SECONDS = 5.0
+MODEL_RETRY_SECONDS = 5.0
 # Slightly more than a query may take (embedding/patience.py).
-MODEL_LONGEST_SECONDS = 12.0
+MODEL_TRIAL_SECONDS = 12.0
 # Paging is for browsing results, not for exporting the index; most searches run out of candidates earlier.
 MAX_PAGES = 50
 
@@ -67,7 +67,7 @@ class _Health:
 
     embeds: bool
     seal_key: bytes | None = None
-    breaker: Breaker = field(default_factory=lambda: Breaker(MODEL_LEFT_ALONE_SECONDS, MODEL_LONGEST_SECONDS))
+    breaker: Breaker = field(default_factory=lambda: Breaker(MODEL_RETRY_SECONDS, MODEL_TRIAL_SECONDS))
 
 
 class SearchEngine:
@@ -167,7 +167,7 @@ class SearchEngine:
         if self._second is None or not plan.request.rerank or not ranked:
             return None
         with watch.stage("rerank"):
-            chunks = scored_twice(ranked, self._second.candidate_count)
+            chunks = chunks_to_rescore(ranked, self._second.candidate_count)
             named = {chunk.repo for chunk in chunks if chunk.repo in found.repositories}
             return self._second.score(plan.text, chunks, {name: found.repositories[name].origin for name in named})
 

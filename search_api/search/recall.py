@@ -63,16 +63,16 @@ def near_spellings(word: str) -> Iterator[str]:
 
 def embed(embedder: Embedder, text: str, breaker: Breaker) -> Vector | None:
     """Return the vector of a query; None (search by words only) if the model fails or failed a moment ago."""
-    if not breaker.lets_pass():
+    if not breaker.allows():
         return None
     try:
         with embedding_timed("query"):
             vector = embedder.embed_query(text)
     except EmbedderUnavailable:
-        breaker.is_gone()
+        breaker.record_failure()
         return None
     except EmbeddingError:
-        breaker.is_there()
+        breaker.record_success()
         return None
-    breaker.is_there()
+    breaker.record_success()
     return vector

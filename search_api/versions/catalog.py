@@ -247,7 +247,7 @@ def _is_replaced(known: RepositoriesByName, head: Head) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogPast:
+class CatalogHistory:
     """The transactions published up to ``head``, read from the catalog."""
 
     catalog: Catalog

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from codequarry.search_api.answers.repositories import FailedCommit, IndexedRepository, IndexedVersion
 from codequarry.search_api.query.selection import Selection
-from codequarry.search_api.versions.catalog import Catalog, CatalogPast
+from codequarry.search_api.versions.catalog import Catalog, CatalogHistory
 from codequarry.search_api.versions.freshness import RepositoryState, pending_state, ready_state
 from codequarry.search_api.versions.lookup import lines_of, timelines_by_repo
 from codequarry.search_api.versions.resolution import Located, locate
@@ -64,7 +64,7 @@ def _versions(
 ) -> Iterator[RepositoryState]:
     """Yield the state of every version of a repository, the default branch first."""
     head = found.head
-    moment = Moment(head, CatalogPast(catalog, head), head.counter, tuple(sorted(head.open)))
+    moment = Moment(head, CatalogHistory(catalog, head), head.counter, tuple(sorted(head.open)))
     lines = lines_of(moment, repository.name, default_branch(head, repository), timelines)
     default = head.defaults.get(repository.name)
     for line in sorted(lines, key=lambda line: (line.timeline != default, line.ref.key)):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from codequarry.search_api.query.selection import Selection
 from codequarry.search_api.query.version_query import VersionQuery
-from codequarry.search_api.versions.catalog import Catalog, CatalogPast
+from codequarry.search_api.versions.catalog import Catalog, CatalogHistory
 from codequarry.search_api.versions.freshness import RepositoryState, ready_state
 from codequarry.search_api.versions.scope import VersionScope, resolve
 from codequarry.search_api.versions.views import AsOf, View
@@ -38,7 +38,7 @@ def locate(catalog: Catalog, selection: Selection, as_of: AsOf | None = None) ->
     head = catalog.head()
     named = (*selection.repos, *(name for name, _ in selection.versions))
     repositories = catalog.repositories(head, named)
-    scope = resolve(head, repositories, selection, CatalogPast(catalog, head), as_of)
+    scope = resolve(head, repositories, selection, CatalogHistory(catalog, head), as_of)
     return Located(head, repositories, scope)
 
 

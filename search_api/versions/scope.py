@@ -8,8 +8,8 @@ from codequarry.search_api.query.selection import Selection
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 from codequarry.search_api.versions.lookup import VersionLine, find, lines_of, timelines_by_repo
 from codequarry.search_api.versions.missing_version import Missing, VersionMissing, listed
-from codequarry.search_api.versions.views import AsOf, DefaultViews, Moment, Past, View, branch_of
-from codequarry.search_api.versions.workspaces import in_full
+from codequarry.search_api.versions.views import AsOf, DefaultViews, Moment, History, View, branch_of
+from codequarry.search_api.versions.workspaces import resolve_workspaces
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.model import Layer, PathGlobs, Snapshot
@@ -71,7 +71,7 @@ def resolve(
     head: Head,
     catalog: Mapping[str, Repository],
     selection: Selection,
-    past: Past,
+    past: History,
     as_of: AsOf | None = None,
 ) -> VersionScope:
     """Return the scope of a search in the current index or, for a later page, in the state ``as_of`` the first page.
@@ -103,8 +103,8 @@ def _names(head: Head, catalog: Mapping[str, Repository], selection: Selection) 
 def _wanted(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[_Wanted]:
     names = _names(head, catalog, selection)
     if not selection.versions:
-        return [_Wanted(tuple(names), in_full(selection.version, head, names))]
-    return [_Wanted((name,), in_full(query, head, (name,))) for name, query in selection.versions if name in names]
+        return [_Wanted(tuple(names), resolve_workspaces(selection.version, head, names))]
+    return [_Wanted((name,), resolve_workspaces(query, head, (name,))) for name, query in selection.versions if name in names]
 
 
 class _Resolver:

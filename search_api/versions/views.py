@@ -23,7 +23,7 @@ class Point:
     rewrote: bool = False
 
 
-class Past(Protocol):
+class History(Protocol):
     """Reads the transactions published so far."""
 
     def points(self, timeline: int) -> Sequence[Point]:
@@ -90,7 +90,7 @@ class Moment:
     """A head document read as of ``at`` and ``open`` (see ``AsOf``): the current state, or that of a cursor."""
 
     head: Head
-    past: Past
+    past: History
     at: int
     open: tuple[int, ...]
 

@@ -19,7 +19,7 @@ def workspaces(head: Head) -> Iterator[tuple[str, str]]:
             yield state.repo, ref.value
 
 
-def in_full(query: VersionQuery, head: Head, repos: Collection[str]) -> VersionQuery:
+def resolve_workspaces(query: VersionQuery, head: Head, repos: Collection[str]) -> VersionQuery:
     """Return the query with each ``workspace:FOLDER`` replaced by the indexed working tree that contains the folder.
 
     That is the folder itself or its nearest indexed parent. Nothing is read from the disk, because clients may name any

@@ -41,14 +41,14 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Unconcerned:
+class IgnoredEvent:
     """A delivery that says nothing about the index, and why."""
 
     name: str
     reason: str
 
 
-Parsed = Event | Unconcerned
+Parsed = Event | IgnoredEvent
 Payload = Mapping[str, object]
 
 
@@ -110,7 +110,7 @@ def pushed(name: str, place: NamedRepository, full_name: str, after: str) -> Par
     """Read a push: the full name of a ref, and its newest commit, or zeros where it was deleted."""
     ref = full_ref(full_name)
     if ref is None:
-        return Unconcerned(name, "it is about no branch and no tag")
+        return IgnoredEvent(name, "it is about no branch and no tag")
     return Event(name, place, ref, "deleted" if is_null_commit(after) else "moved", commit_of(after))
 
 

@@ -4,7 +4,7 @@ from werkzeug.datastructures import Headers
 
 from codequarry.search_api.webhooks.events import Parsed, Payload
 from codequarry.search_api.webhooks.hub_events import read_hub_event
-from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider, signs_body_alone
+from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider, signs_only_body
 from codequarry.search_api.webhooks.signatures import check_hex
 from codequarry.shared.errors import Unauthorized
 
@@ -27,6 +27,6 @@ GITEA = WebhookProvider(
     "Gitea or Forgejo",
     ("X-Gitea-Delivery", "X-Forgejo-Delivery"),
     check_gitea,
-    signs_body_alone,
+    signs_only_body,
     read_gitea,
 )

@@ -4,7 +4,7 @@ from werkzeug.datastructures import Headers
 
 from codequarry.search_api.webhooks.events import Parsed, Payload
 from codequarry.search_api.webhooks.hub_events import read_hub_event
-from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider, signs_body_alone
+from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider, signs_only_body
 from codequarry.search_api.webhooks.signatures import HUB_PREFIX, check_hex
 from codequarry.shared.errors import Unauthorized
 
@@ -22,4 +22,4 @@ def read_github(headers: Headers, body: Payload) -> Parsed:
     return read_hub_event(headers.get("X-GitHub-Event", ""), body)
 
 
-GITHUB = WebhookProvider("github", "GitHub", ("X-GitHub-Delivery",), check_github, signs_body_alone, read_github)
+GITHUB = WebhookProvider("github", "GitHub", ("X-GitHub-Delivery",), check_github, signs_only_body, read_github)

@@ -10,7 +10,7 @@ from codequarry.search_api.webhooks.events import (
     NamedRepository,
     Parsed,
     Payload,
-    Unconcerned,
+    IgnoredEvent,
     commit_of,
     pull_ref,
     pushed,
@@ -20,7 +20,7 @@ from codequarry.search_api.webhooks.events import (
     texts,
 )
 from codequarry.search_api.webhooks.provider import SignedDelivery, WebhookProvider
-from codequarry.search_api.webhooks.signatures import check_time, digest, which_fits
+from codequarry.search_api.webhooks.signatures import check_time, digest, matching_secret
 from codequarry.shared.errors import Unauthorized
 
 # How the secrets of the Standard Webhooks specification begin; the rest is base64.
@@ -37,7 +37,7 @@ def check_gitlab(delivery: SignedDelivery) -> int:
     given = delivery.headers.get("X-Gitlab-Token", "")
     if not given:
         raise Unauthorized("there is neither webhook-signature nor X-Gitlab-Token: give the hook a secret")
-    return which_fits([given.encode()], [secret.encode() for secret in delivery.secrets])
+    return matching_secret([given.encode()], [secret.encode() for secret in delivery.secrets])
 
 
 def is_standard(headers: Headers) -> bool:
@@ -54,7 +54,7 @@ def _check_standard(delivery: SignedDelivery) -> int:
     expected = [base64.b64encode(digest(_standard_key(secret), signed)) for secret in delivery.secrets]
     versions = headers["webhook-signature"].split()
     given = [one.removeprefix(STANDARD_VERSION).encode() for one in versions if one.startswith(STANDARD_VERSION)]
-    fitting = which_fits(given, expected)
+    fitting = matching_secret(given, expected)
     check_time(timestamp, delivery.now, delivery.tolerance)
     return fitting
 
@@ -75,7 +75,7 @@ def read_gitlab(_: Headers, body: Payload) -> Parsed:
         return pushed(kind, _place(body), required(body, "ref"), required(body, "after"))
     if kind == "merge_request":
         return _merge_request(body)
-    return Unconcerned(kind, f"the event '{kind}' does not concern the index")
+    return IgnoredEvent(kind, f"the event '{kind}' does not concern the index")
 
 
 def _place(body: Payload) -> NamedRepository:
@@ -92,7 +92,7 @@ def _merge_request(body: Payload) -> Parsed:
         return Event(name, _place(body), pull_ref(request.get("iid")), "closed")
     # An update without `oldrev` is one of title or labels.
     if action not in ("open", "reopen") and not (action == "update" and text(request, "oldrev")):
-        return Unconcerned(name, "it changes no code")
+        return IgnoredEvent(name, "it changes no code")
     return Event(
         name, _place(body), pull_ref(request.get("iid")), "moved", commit_of(text(request, "last_commit", "id"))
     )

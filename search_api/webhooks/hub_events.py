@@ -5,7 +5,7 @@ from codequarry.search_api.webhooks.events import (
     NamedRepository,
     Parsed,
     Payload,
-    Unconcerned,
+    IgnoredEvent,
     commit_of,
     named_ref,
     pull_ref,
@@ -25,7 +25,7 @@ NOTHING = "0" * 40
 def read_hub_event(event: str, body: Payload) -> Parsed:
     """Read a delivery by the name in ``X-GitHub-Event`` or ``X-Gitea-Event``; UsageError where something is missing."""
     if event == "ping":
-        return Unconcerned(event, "the hook works")
+        return IgnoredEvent(event, "the hook works")
     if event == "push":
         return pushed(event, _place(body), required(body, "ref"), required(body, "after"))
     if event in ("create", "delete"):
@@ -34,7 +34,7 @@ def read_hub_event(event: str, body: Payload) -> Parsed:
         return _pull_request(event, body)
     if event == "repository" and table(table(body, "changes"), "default_branch"):
         return Event("repository edited", _place(body), None, "moved")
-    return Unconcerned(event, f"the event '{event}' does not concern the index")
+    return IgnoredEvent(event, f"the event '{event}' does not concern the index")
 
 
 def _place(body: Payload) -> NamedRepository:
@@ -46,7 +46,7 @@ def _place(body: Payload) -> NamedRepository:
 def _created_or_deleted(event: str, body: Payload) -> Parsed:
     ref = named_ref(text(body, "ref_type"), required(body, "ref"))
     if ref is None:
-        return Unconcerned(event, "it is about no branch and no tag")
+        return IgnoredEvent(event, "it is about no branch and no tag")
     if event == "create":
         return Event(event, _place(body), ref, "moved", commit_of(text(body, "sha")))
     return Event(event, _place(body), ref, "deleted", NOTHING)
@@ -59,5 +59,5 @@ def _pull_request(event: str, body: Payload) -> Parsed:
     if action == "closed":
         return Event(name, _place(body), pull_ref(pull.get("number")), "closed")
     if action not in MOVING:
-        return Unconcerned(name, "it changes no code")
+        return IgnoredEvent(name, "it changes no code")
     return Event(name, _place(body), pull_ref(pull.get("number")), "moved", commit_of(text(pull, "head", "sha")))

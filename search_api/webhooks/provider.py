@@ -64,6 +64,6 @@ class WebhookProvider:
         return sha256(given.encode()).hexdigest()
 
 
-def signs_body_alone(_: Headers) -> bool:
+def signs_only_body(_: Headers) -> bool:
     """Return False: the signature covers neither id nor time."""
     return False

@@ -8,10 +8,10 @@ from threading import Lock
 
 from codequarry.search_api.jobs.queue import Indexer
 from codequarry.search_api.search.engine import SearchEngine
-from codequarry.search_api.webhooks.events import Event, NamedRepository, Parsed, Unconcerned
+from codequarry.search_api.webhooks.events import Event, NamedRepository, Parsed, IgnoredEvent
 from codequarry.shared.catalog.deliveries import Delivery, begin_delivery, end_delivery, is_newest, tidy_deliveries
 from codequarry.shared.catalog.failures import known_failure
-from codequarry.shared.catalog.polls import note_hooked
+from codequarry.shared.catalog.polls import note_webhook
 from codequarry.shared.catalog.repositories import Repository, default_branch, list_repositories
 from codequarry.shared.errors import CodequarryError, public
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
@@ -62,7 +62,7 @@ class Receiver:
         return Received(done)
 
     def _deal(self, engine: SearchEngine, indexer: Indexer, delivery: Delivery, parsed: Parsed) -> Delivery:
-        if isinstance(parsed, Unconcerned):
+        if isinstance(parsed, IgnoredEvent):
             return replace(delivery, result="ignored", reason=parsed.reason)
         store = engine.store
         seen = replace(delivery, ref=parsed.ref.key if parsed.ref else "", commit=parsed.commit)
@@ -74,7 +74,7 @@ class Receiver:
             named = parsed.place.name or next(map(_shown, parsed.place.origins), "of no origin")
             return replace(seen, result="ignored", reason=f"the repository {named} is not in the index")
         seen = replace(seen, repo=repository.name, repo_id=repository.id)
-        note_hooked(store, repository.name)
+        note_webhook(store, repository.name)
         known = Known(repository, engine.head(), rules_of(self._settings, repository.origin))
         # Of a new repository the default branch comes first, whatever was pushed: all other versions lie over it.
         event = replace(parsed, ref=None, alternatives=()) if is_new else parsed

@@ -13,7 +13,7 @@ HUB_PREFIX = "sha256="
 def check_hex(given: str, signed: bytes, secrets: Sequence[str]) -> int:
     """Return which secret a hexadecimal HMAC-SHA256 was made with; Unauthorized if with none of them."""
     expected = [digest(secret.encode(), signed).hex().encode() for secret in secrets]
-    return which_fits([given.lower().encode()], expected)
+    return matching_secret([given.lower().encode()], expected)
 
 
 def check_time(text: str, now: float, tolerance: float) -> None:
@@ -29,7 +29,7 @@ def digest(key: bytes, signed: bytes) -> bytes:
     return hmac.new(key, signed, sha256).digest()
 
 
-def which_fits(given: Sequence[bytes], expected: Sequence[bytes]) -> int:
+def matching_secret(given: Sequence[bytes], expected: Sequence[bytes]) -> int:
     """Return the first place in ``expected`` of any that is given; Unauthorized if there is none."""
     # All are compared, so that the time does not tell which one was near.
     fits = [any([hmac.compare_digest(one, fitting) for one in given]) for fitting in expected]

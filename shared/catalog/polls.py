@@ -57,7 +57,7 @@ def change_poll(store: DocumentStore, repo: str, change: Callable[[Poll], Poll |
         return changed
 
 
-def note_hooked(store: DocumentStore, repo: str) -> None:
+def note_webhook(store: DocumentStore, repo: str) -> None:
     """Note that a webhook spoke of a repository: then it need not be polled as often."""
     recent = from_now(-60 * HOOKED_MINUTES)
     change_poll(store, repo, lambda poll: None if poll.hooked_at > recent else replace(poll, hooked_at=now()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from codequarry.shared.arrays import Vector
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
-from codequarry.shared.errors import TextsRefused
+from codequarry.shared.errors import TextsRejected
 from codequarry.shared.store.port import VectorCache
 from codequarry.shared.telemetry.metrics import count_embeddings, embedding_timed
 
@@ -39,7 +39,7 @@ def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: VectorCach
     """Return the vectors of ``texts``, embedding only what the cache lacks.
 
     New vectors go to the cache batch by batch, so that an interrupted run does not pay for them again. Texts that the
-    model refuses raise TextsRefused, with their indices in ``texts`` and the vectors that this call made of others,
+    model refuses raise TextsRejected, with their indices in ``texts`` and the vectors that this call made of others,
     after all others are in the cache.
     """
     keys = tuple(vector_key(embedder.name, text) for text in texts)
@@ -55,7 +55,7 @@ def embed_with_cache(texts: Sequence[str], embedder: Embedder, store: VectorCach
         vectors.update(made)
     if refused:
         fresh = {index: vectors[keys[index]] for index in missing if keys[index] in vectors}
-        raise TextsRefused({index: refused[key] for index, key in enumerate(keys) if key in refused}, fresh)
+        raise TextsRejected({index: refused[key] for index, key in enumerate(keys) if key in refused}, fresh)
     tokens = sum(estimate_tokens(embedder, texts[index]) for index in missing)
     count_embeddings(len(missing), len(keys) - len(missing), tokens)
     return CachedEmbeddings(keys, vectors, len(keys) - len(missing), len(missing), tokens)
@@ -67,6 +67,6 @@ def _embed(texts: Sequence[str], keys: Sequence[str], embedder: Embedder, refuse
         with embedding_timed("chunks"):
             made = embedder.embed_documents(texts)
         return dict(zip(keys, made, strict=True))
-    except TextsRefused as error:
+    except TextsRejected as error:
         refused.update((keys[index], reason) for index, reason in error.reasons.items())
         return {keys[index]: vector for index, vector in error.vectors.items()}

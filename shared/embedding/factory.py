@@ -13,23 +13,23 @@ from codequarry.shared.known_models import (
     TOKENIZER_FILE,
     KnownModel,
     find_model,
-    is_gone,
+    is_removed_model,
     unknown_model,
 )
 from codequarry.shared.settings.config import EmbeddingSettings
 
 
-def open_embedder(settings: EmbeddingSettings, models_folder: Path, *, prompt: bool = False) -> Embedder:
+def open_embedder(settings: EmbeddingSettings, models_folder: Path, *, interactive: bool = False) -> Embedder:
     """Return the embedder that the settings name; ``prompt`` if a client waits until it is known.
 
     Raise UnknownName for a model that is neither known nor a folder, EmbeddingError for a known one whose files are
     not there, UsageError for settings that do not go together and for a model that is gone.
     """
-    if is_gone(settings.model):
+    if is_removed_model(settings.model):
         raise unknown_model(settings.model)
     known = find_model(settings.model)
     if settings.base_url or (known and known.api):
-        return _server(settings, known, prompt)
+        return _server(settings, known, interactive)
     if known and known.name == DEFAULT:
         return open_built_in(settings)
     folder = _folder(settings.model, known, models_folder)
@@ -41,7 +41,7 @@ def open_embedder(settings: EmbeddingSettings, models_folder: Path, *, prompt: b
     return OnnxEmbedder(read_folder(folder, known), settings)
 
 
-def _server(settings: EmbeddingSettings, known: KnownModel | None, prompt: bool) -> Embedder:
+def _server(settings: EmbeddingSettings, known: KnownModel | None, interactive: bool) -> Embedder:
     if known and known.name == DEFAULT:
         raise UsageError(
             f"[embedding] base_url is set, but model = '{DEFAULT}' runs on this machine; "
@@ -54,7 +54,7 @@ def _server(settings: EmbeddingSettings, known: KnownModel | None, prompt: bool)
         )
     from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
 
-    return OpenAICompatibleEmbedder(settings, known, prompt=prompt)
+    return OpenAICompatibleEmbedder(settings, known, interactive=interactive)
 
 
 def _folder(model: str, known: KnownModel | None, models_folder: Path) -> Path:

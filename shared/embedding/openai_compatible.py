@@ -12,13 +12,13 @@ from codequarry.shared.addresses import is_loopback
 from codequarry.shared.arrays import Matrix, Vector
 from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, RefusedText, split_account
 from codequarry.shared.embedding.port import Window
-from codequarry.shared.embedding.prompt import PromptRequests
-from codequarry.shared.embedding.request_threads import run_apart
+from codequarry.shared.embedding.interactive_requests import InteractiveRequests
+from codequarry.shared.embedding.request_threads import run_abandonable
 from codequarry.shared.embedding.responses import read_vectors
 from codequarry.shared.embedding.retries import Patience, for_queries
 from codequarry.shared.embedding.strides import StrideShape, cut, document_suffix, normalised, stride_shape, well_formed
 from codequarry.shared.embedding.tokens import count_tokens, pieces
-from codequarry.shared.errors import EmbeddingError, TextsRefused, UsageError
+from codequarry.shared.errors import EmbeddingError, TextsRejected, UsageError
 from codequarry.shared.known_models import Api, KnownModel
 from codequarry.shared.settings.config import EmbeddingSettings
 
@@ -49,7 +49,7 @@ class OpenAICompatibleEmbedder:
         known: KnownModel | None = None,
         patience: Patience | None = None,
         *,
-        prompt: bool = False,
+        interactive: bool = False,
     ) -> None:
         """Prepare to ask a server; ``prompt`` if a client waits until the dimension is known."""
         traits = (known.api if known else None) or _COMPATIBLE
@@ -71,10 +71,10 @@ class OpenAICompatibleEmbedder:
         base_url, credentials = split_account(settings.base_url or traits.base_url, key)
         self._endpoint = Endpoint(base_url, settings.model, traits.encoding_format, fields)
         self._api = EmbeddingsApi(self._endpoint, credentials)
-        self._prompt = PromptRequests(self._api, base_url, credentials)
+        self._interactive = InteractiveRequests(self._api, base_url, credentials)
         self._lock = threading.Lock()
         self._accepts = False
-        self._is_prompt = prompt
+        self._is_interactive = interactive
 
     @property
     def name(self) -> str:
@@ -85,7 +85,7 @@ class OpenAICompatibleEmbedder:
     def dimension(self) -> int:
         """Length of a vector; asks the server once where neither settings nor table tell."""
         with self._lock:
-            return self._dimension or self._request([_HARMLESS], self._document_type, self._is_prompt).shape[1]
+            return self._dimension or self._request([_HARMLESS], self._document_type, self._is_interactive).shape[1]
 
     @property
     def leaves_machine(self) -> bool:
@@ -105,12 +105,12 @@ class OpenAICompatibleEmbedder:
         return cut(text, offsets, self._shape, len(pieces(self._document_prefix)) + _SPECIAL_TOKENS)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
-        """Return one row a text; TextsRefused has the vectors of the texts that the server did take."""
+        """Return one row a text; TextsRejected has the vectors of the texts that the server did take."""
         work = _Work([well_formed(self._document_prefix + text) for text in texts])
         self._embed_all(work)
         if work.reasons:
             made = {index: normalised(vector[np.newaxis])[0] for index, vector in work.vectors.items()}
-            raise TextsRefused(work.reasons, made)
+            raise TextsRejected(work.reasons, made)
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for index, vector in work.vectors.items():
             rows[index] = vector
@@ -136,7 +136,7 @@ class OpenAICompatibleEmbedder:
         planned = batches(work.texts, self._most_texts, self._most_tokens)
         tasks = [partial(self._embed_batch, batch, work) for batch in planned]
         # After a failure the rest is not sent, and nobody waits for answers that will not be used.
-        run_apart(tasks, self._concurrency, work.given_up)
+        run_abandonable(tasks, self._concurrency, work.given_up)
 
     def _embed_batch(self, batch: Sequence[int], work: _Work) -> None:
         """Embed some texts; where the server refuses them, embed the halves, down to the text that it is for."""
@@ -176,7 +176,7 @@ class OpenAICompatibleEmbedder:
         self, texts: Sequence[str], input_type: str, somebody_waits: bool = False, work: _Work | None = None
     ) -> Matrix:
         if somebody_waits:
-            body = self._prompt.request(texts, input_type, for_queries(self._patience))
+            body = self._interactive.request(texts, input_type, for_queries(self._patience))
         else:
             body = self._api.request(texts, input_type, self._patience, lambda: not (work and work.given_up.is_set()))
         try:

@@ -10,7 +10,7 @@ from codequarry.shared.stop_request import LOOK_SECONDS, check_stop
 Task = Callable[[], None]
 
 
-def run_apart(tasks: Sequence[Task], most_threads: int, over: threading.Event) -> None:
+def run_abandonable(tasks: Sequence[Task], most_threads: int, over: threading.Event) -> None:
     """Do tasks, several at a time; raise the first error, or Stopped or Interrupted if the run is to end.
 
     ``over`` is set when this returns or raises: tasks that have not begun are left out. Those that have begun go on in

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import Conflict, ModelMismatch
-from codequarry.shared.known_models import whole_name
+from codequarry.shared.known_models import resolve_model_folder
 from codequarry.shared.settings.config import EmbeddingSettings
 from codequarry.shared.store.port import DocumentStore
 
@@ -85,6 +85,6 @@ def _mismatch(known: Identity, embedder: Embedder, setting: str) -> str:
     now = f"the settings choose '{embedder.name}' ({embedder.dimension})"
     same = "restore the [embedding] settings and the model's files as they were"
     # Older indexes have a folder as it was written: the same one would be the way back to itself.
-    is_other = whole_name(known.setting, Path.cwd()) != setting
+    is_other = resolve_model_folder(known.setting, Path.cwd()) != setting
     back = f"set CODEQUARRY_EMBEDDING__MODEL={known.setting}" if is_other else same
     return f"{made}, but {now}: {back}, or run `codequarry migrate --model {setting}` to change the index's model"

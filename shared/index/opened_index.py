@@ -11,7 +11,7 @@ from pathlib import Path
 
 from codequarry.shared.catalog.documents import put_document
 from codequarry.shared.catalog.ledger import change_head, read_head
-from codequarry.shared.embedding.absent_embedder import AbsentEmbedder
+from codequarry.shared.embedding.unavailable_embedder import UnavailableEmbedder
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError, ModelMismatch, StoreError
@@ -21,7 +21,7 @@ from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import HEAD_KEY, Move
-from codequarry.shared.versions.moves import hold_still, leave, successor
+from codequarry.shared.versions.moves import hold_timelines, switch_edition, successor
 
 
 def models_folder(settings: SettingsModel) -> Path:
@@ -44,7 +44,7 @@ class OpenIndex:
         self.embedder.close()
 
 
-def open_index(settings: SettingsModel, editions: Editions, *, prompt: bool = False) -> OpenIndex:
+def open_index(settings: SettingsModel, editions: Editions, *, interactive: bool = False) -> OpenIndex:
     """Open the active edition for reading; a model that can't be used leaves the answers lexical.
 
     An edition that holds nothing yet takes the settings' model. ``prompt`` if a client waits: then a model's server
@@ -53,9 +53,9 @@ def open_index(settings: SettingsModel, editions: Editions, *, prompt: bool = Fa
     edition, store = open_active(editions)
     identity = read_identity(store) if store else None
     if store and identity:
-        embedder = _model_of(identity, settings, prompt)
+        embedder = _model_of(identity, settings, interactive)
         return OpenIndex(edition, store, embedder, _complaints(identity, embedder, settings))
-    embedder = open_settings_model(settings, prompt=prompt)
+    embedder = open_settings_model(settings, interactive=interactive)
     return OpenIndex(edition, store or editions.open(edition, embedder.dimension), embedder)
 
 
@@ -103,9 +103,9 @@ def open_active(editions: Editions) -> tuple[int, Store | None]:
             editions.activate(edition)
 
 
-def open_settings_model(settings: SettingsModel, *, prompt: bool = False) -> Embedder:
+def open_settings_model(settings: SettingsModel, *, interactive: bool = False) -> Embedder:
     """Return the model of the settings."""
-    return open_embedder(settings.embedding, models_folder(settings), prompt=prompt)
+    return open_embedder(settings.embedding, models_folder(settings), interactive=interactive)
 
 
 def _move_of(store: Store) -> Move | None:
@@ -124,11 +124,11 @@ def _leave_empty(editions: Editions, old: Store, dimension: int, model: str) -> 
             raise ModelMismatch("the index says nothing of its model and is not empty; run `codequarry doctor`")
         edition = max(editions.present()) + 1
         holder = f"to edition {edition}"
-        change_head(old, lambda newest: (hold_still(newest, holder, edition, model), None), holder)
+        change_head(old, lambda newest: (hold_timelines(newest, holder, edition, model), None), holder)
         store = editions.open(edition, dimension)
         _carry_over(old, store)
         change_head(store, lambda _: (successor(head), None))
-        change_head(old, lambda newest: (leave(newest, holder, head, ""), None), holder)
+        change_head(old, lambda newest: (switch_edition(newest, holder, head, ""), None), holder)
     editions.activate(edition)
     return edition, store
 
@@ -140,15 +140,15 @@ def _carry_over(old: DocumentStore, new: DocumentStore) -> None:
             put_document(new, document.key, document.body)
 
 
-def _model_of(identity: Identity, settings: SettingsModel, prompt: bool) -> Embedder:
+def _model_of(identity: Identity, settings: SettingsModel, interactive: bool) -> Embedder:
     """Return the model that made the index, or one that only has its name."""
     reasons = []
     for candidate in _candidates(identity, settings.embedding):
         try:
-            return _checked(open_embedder(candidate, models_folder(settings), prompt=prompt), identity)
+            return _checked(open_embedder(candidate, models_folder(settings), interactive=interactive), identity)
         except CodequarryError as error:
             reasons.append(str(error))
-    return AbsentEmbedder(identity.model, identity.dimension, reasons[0])
+    return UnavailableEmbedder(identity.model, identity.dimension, reasons[0])
 
 
 def _candidates(identity: Identity, settings: EmbeddingSettings) -> Iterator[EmbeddingSettings]:
@@ -178,7 +178,7 @@ def _checked(embedder: Embedder, identity: Identity) -> Embedder:
 
 def _complaints(identity: Identity, embedder: Embedder, settings: SettingsModel) -> tuple[str, ...]:
     """Return what answers have to say of an index whose model is not there, and what to do about it."""
-    if not isinstance(embedder, AbsentEmbedder):
+    if not isinstance(embedder, UnavailableEmbedder):
         return ()
     chosen = settings.embedding.model
     other = chosen if chosen != identity.setting else DEFAULT

@@ -19,7 +19,7 @@ FAILED_KEPT_SECONDS = 14 * 24 * 3600
 MOST_KEPT = 10_000
 
 
-def tidy(store: DocumentStore, is_lost: Callable[[Job], bool]) -> list[Job]:
+def requeue_lost(store: DocumentStore, is_lost: Callable[[Job], bool]) -> list[Job]:
     """Let the jobs wait again whose holder is known to be lost, and return these; put away what was left behind."""
     lost = []
     # Read before the jobs: one that is submitted meanwhile is then no pointer to nothing.

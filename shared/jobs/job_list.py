@@ -253,7 +253,7 @@ def due_jobs(store: DocumentStore) -> list[Job]:
 
 def _due(jobs: list[Job]) -> list[Job]:
     order, moment = Order(jobs), now()
-    return [job for job in jobs if job.is_due(moment) and not order.holds_back(job)]
+    return [job for job in jobs if job.is_due(moment) and not order.must_wait(job)]
 
 
 def cancel_jobs_of(store: DocumentStore, repo: str) -> list[Job]:

@@ -34,7 +34,7 @@ class Order:
                 key = (job.kind, job.repo, ref)
                 self._first[key] = min(self._first.get(key, job.created_at), job.created_at)
 
-    def holds_back(self, job: Job) -> bool:
+    def must_wait(self, job: Job) -> bool:
         """Tell whether a job that waits has to wait for another one."""
         if (job.repo, job.ref) in self._running or job.repo in self._removed:
             return True

@@ -14,7 +14,7 @@ class Breaker:
         self._lock = Lock()
         self._closed_until: float | None = None
 
-    def lets_pass(self) -> bool:
+    def allows(self) -> bool:
         """Tell whether to ask; the first one after a while may, the others wait for what it finds."""
         with self._lock:
             if self._closed_until is None:
@@ -24,12 +24,12 @@ class Breaker:
             self._closed_until = self._clock() + self._longest
             return True
 
-    def is_gone(self) -> None:
+    def record_failure(self) -> None:
         """Note that it did not answer."""
         with self._lock:
             self._closed_until = self._clock() + self._left_alone
 
-    def is_there(self) -> None:
+    def record_success(self) -> None:
         """Note that it did."""
         with self._lock:
             self._closed_until = None

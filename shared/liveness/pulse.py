@@ -23,13 +23,13 @@ SIGN_SECONDS = 1.0
 AGAIN_SECONDS = 0.5
 # A silent server is called again when it gives a sign. Should it give none to us although it lives, one call may try
 # after so long.
-LEFT_ALONE_SECONDS = 3.0
+PAUSE_SECONDS = 3.0
 # When nobody wanted anything of a server for so long, it is no longer asked for signs.
 INTEREST_SECONDS = 10.0
 
-GiveUp = Callable[[], None]
+Abort = Callable[[], None]
 """Ends a call that waits; called from another thread, and must return at once."""
-GivesSign = Callable[[float], bool]
+Probe = Callable[[float], bool]
 """Asks a server what it can answer at once, and waits no longer than the seconds given."""
 
 Answer = TypeVar("Answer")
@@ -43,7 +43,7 @@ _known: dict[str, "Pulse"] = {}
 _known_lock = Lock()
 
 
-def pulse_of(address: str, gives_sign: GivesSign, sign_seconds: float = SIGN_SECONDS) -> "Pulse":
+def pulse_of(address: str, gives_sign: Probe, sign_seconds: float = SIGN_SECONDS) -> "Pulse":
     """Return what this process knows of the server at an address, whichever of its clients has found it out."""
     with _known_lock:
         return _known.setdefault(address, Pulse(gives_sign, sign_seconds))
@@ -52,19 +52,19 @@ def pulse_of(address: str, gives_sign: GivesSign, sign_seconds: float = SIGN_SEC
 class Pulse:
     """The signs of life of one server, for all threads of a process."""
 
-    def __init__(self, gives_sign: GivesSign, sign_seconds: float = SIGN_SECONDS) -> None:
+    def __init__(self, gives_sign: Probe, sign_seconds: float = SIGN_SECONDS) -> None:
         self._gives_sign, self._sign_seconds = gives_sign, sign_seconds
         self._lock = Lock()
-        self._breaker = Breaker(LEFT_ALONE_SECONDS, LEFT_ALONE_SECONDS)
-        self._calls: dict[object, tuple[float, GiveUp]] = {}
+        self._breaker = Breaker(PAUSE_SECONDS, PAUSE_SECONDS)
+        self._calls: dict[object, tuple[float, Abort]] = {}
         self._is_silent = False
         self._asked_at = self._wanted_at = float("-inf")
         self._thread: Thread | None = None
 
-    def lets_pass(self) -> bool:
+    def allows(self) -> bool:
         """Tell whether to call the server: it is not known to be silent, or it is time for one call to try."""
         self._wanted_at = monotonic()
-        if self._breaker.lets_pass():
+        if self._breaker.allows():
             return True
         with self._lock:
             self._ensure_watch()
@@ -85,12 +85,12 @@ class Pulse:
                 _fail(answer, TimeoutError())  # nobody waits for it any more
 
     @contextmanager
-    def watched(self, give_up: GiveUp) -> Iterator[None]:
+    def watched(self, abort: Abort) -> Iterator[None]:
         """Call ``give_up`` if the server falls silent before the end of the block."""
         call = object()
         with self._lock:
             self._wanted_at = monotonic()
-            self._calls[call] = (self._wanted_at, give_up)
+            self._calls[call] = (self._wanted_at, abort)
             self._ensure_watch()
         try:
             yield
@@ -98,15 +98,15 @@ class Pulse:
             with self._lock:
                 del self._calls[call]
 
-    def is_there(self) -> None:
+    def record_success(self) -> None:
         """Note that the server has answered."""
         self._is_silent = False
-        self._breaker.is_there()
+        self._breaker.record_success()
 
-    def is_gone(self) -> None:
+    def record_failure(self) -> None:
         """Note that the server can't be reached; it is called again when it gives a sign."""
         self._is_silent = True
-        self._breaker.is_gone()
+        self._breaker.record_failure()
 
     def _ensure_watch(self) -> None:
         # A process that was forked has this object without the thread.
@@ -118,11 +118,11 @@ class Pulse:
         while self._rest():
             self._asked_at = monotonic()
             if self._gives_sign(self._sign_seconds):
-                self.is_there()
+                self.record_success()
                 continue
             # Noted once: each sign that is missing would put off the call that may try after a while.
             if not self._is_silent:
-                self.is_gone()
+                self.record_failure()
             self._give_up_calls()
 
     def _rest(self) -> bool:
@@ -147,8 +147,8 @@ class Pulse:
     def _give_up_calls(self) -> None:
         # Under the lock: a call that has ended is left alone, for its connection may be another's already.
         with self._lock:
-            for _, give_up in self._calls.values():
-                give_up()
+            for _, abort in self._calls.values():
+                abort()
 
 
 def _fulfil(answer: "Future[Answer]", send: Callable[[], Answer]) -> None:

@@ -55,10 +55,10 @@ def accepted_origin(text: str, settings: SettingsModel, resolve: Resolve = resol
 
     For a local path the error is the same whether or not anything is there.
     """
-    return looked_at(text, settings, resolve).origin
+    return check_origin(text, settings, resolve).origin
 
 
-def looked_at(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> OriginPlace:
+def check_origin(text: str, settings: SettingsModel, resolve: Resolve = resolve_host) -> OriginPlace:
     """Return the same with the host and the addresses that were looked at; errors as of ``accepted_origin``."""
     origin = text.strip()
     if not origin or _CONTROL.search(origin) or origin.startswith("-"):
@@ -101,7 +101,7 @@ def _check_scheme(scheme: str, settings: SettingsModel) -> None:
         raise UsageError(f"a request may not name a '{scheme}' origin; [git] allowed_schemes: {', '.join(allowed)}")
 
 
-def fits_host(host: str, patterns: Iterable[str]) -> bool:
+def host_matches(host: str, patterns: Iterable[str]) -> bool:
     """Tell whether a host, in lower case, fits a pattern of names in which * is any characters."""
     return any(fnmatchcase(host, pattern.lower()) for pattern in patterns)
 
@@ -109,7 +109,7 @@ def fits_host(host: str, patterns: Iterable[str]) -> bool:
 def check_host(host: str, settings: SettingsModel) -> None:
     """Raise UsageError for a host that is not on the list, where there is one."""
     patterns = settings.git.allowed_hosts
-    if patterns and not fits_host(host, patterns):
+    if patterns and not host_matches(host, patterns):
         raise UsageError(f"a request may not name a repository on {host}: it is not among [git] allowed_hosts")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.table_embedder import TableEmbedder
 from codequarry.shared.errors import UsageError
-from codequarry.shared.known_models import EMBEDDERS, RERANKERS, find_model, is_gone
+from codequarry.shared.known_models import EMBEDDERS, RERANKERS, find_model, is_removed_model
 from codequarry.shared.reranking.embedding import EmbeddingReranker
 from codequarry.shared.reranking.port import Reranker
 from codequarry.shared.settings.config import EmbeddingSettings
@@ -21,7 +21,7 @@ def open_reranker(settings: RerankingSettings, models_folder: Path) -> Reranker:
     name = settings.model
     if any(name.casefold() in (one.name.casefold(), one.repository.casefold()) for one in RERANKERS):
         raise UsageError(f"[reranking] model = '{name}' is a cross-encoder, which is not served yet; {_instead()}")
-    if is_gone(name):
+    if is_removed_model(name):
         raise UsageError(f"[reranking] model = '{name}' is gone; {_instead()}")
     known = find_model(name)
     if known and known.source in ("built in", "api"):

@@ -13,7 +13,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, ValidationError, model_validator
 
 from codequarry.shared.errors import UnknownName, UsageError
-from codequarry.shared.known_models import whole_name
+from codequarry.shared.known_models import resolve_model_folder
 from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
@@ -200,7 +200,7 @@ def _with_whole_names(settings: SettingsModel, sources: Mapping[str, str], file:
         folder = file.parent if file and sources.get(f"{name}.model") == str(file) else Path.cwd()
         # A server's models are not here, whatever they are called.
         if not getattr(section, "base_url", None):
-            found[name] = section.model_copy(update={"model": whole_name(section.model, folder)})
+            found[name] = section.model_copy(update={"model": resolve_model_folder(section.model, folder)})
     return found
 
 

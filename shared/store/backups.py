@@ -166,7 +166,7 @@ def total_bytes(manifest: Manifest) -> int:
     return sum(length for length, _ in manifest.files.values())
 
 
-def described_files(folder: Path) -> dict[str, tuple[int, str]]:
+def file_digests(folder: Path) -> dict[str, tuple[int, str]]:
     """Return size and SHA-256 of each file of a folder."""
     return {path.name: described(path) for path in sorted(folder.iterdir())}
 

@@ -12,7 +12,7 @@ from codequarry.shared.store.records import Document
 _KEPT_DOCUMENTS = 64
 
 
-class RememberedDocuments:
+class DocumentCache:
     """Documents by key, each with the place that it was read from; whoever takes one must check that it is still so."""
 
     def __init__(self) -> None:

@@ -168,7 +168,7 @@ class Store(DocumentStore, RowStore, VectorCache, Protocol):
 
 
 @runtime_checkable
-class MendsVectors(Protocol):
+class RepairsVectors(Protocol):
     """A store that keeps vectors in a file of its own, where they can be replaced; an engine looks after its files."""
 
     def lost_vectors(self) -> dict[str, Chunk]:

@@ -6,7 +6,7 @@ from codequarry.shared.errors import Conflict, LeaseHeld
 from codequarry.shared.versions.head import Head, Move, Timeline
 
 
-def hold_still(head: Head, holder: str, edition: int, model: str) -> Head:
+def hold_timelines(head: Head, holder: str, edition: int, model: str) -> Head:
     """Let nobody but ``holder`` change the head document from here on; LeaseHeld if another migration does that."""
     if head.move is not None and head.move.holder != holder:
         raise LeaseHeld("another migration is about to end; wait for it")
@@ -26,12 +26,12 @@ def beat(head: Head, holder: str) -> Head:
     return replace(head, move=replace(move, beat=move.beat + 1))
 
 
-def let_go(head: Head, holder: str) -> Head:
+def release_timelines(head: Head, holder: str) -> Head:
     """Let others write again, in this edition; nothing changes where that is so already."""
     return replace(head, move=None) if head.move and head.move.holder == holder else head
 
 
-def leave(head: Head, holder: str, copied: Head, at: str) -> Head:
+def switch_edition(head: Head, holder: str, copied: Head, at: str) -> Head:
     """Say for good that the index has gone on in the other edition: the one write that switches.
 
     Conflict if the document is not the ``copied`` one any more.

@@ -6,7 +6,7 @@ import pytest
 
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder
 from codequarry.shared.errors import UsageError
-from codequarry.shared.repositories.model_permission import check_model_place
+from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.settings.triggers import RepositorySettings
 
@@ -29,12 +29,12 @@ def test_a_server_on_this_machine_is_not_an_external_model(url: str, leaves: boo
     settings = SettingsModel(repositories=(RepositorySettings(origin=ORIGIN, external_models=False),))
     try:
         assert embedder.leaves_machine is leaves
-        check_model_place(settings, "other", "https://example.org/open/code", embedder)
+        check_model_allowed(settings, "other", "https://example.org/open/code", embedder)
         if leaves:
             with pytest.raises(UsageError, match="external_models = false"):
-                check_model_place(settings, "code", f"{ORIGIN}.git", embedder)
+                check_model_allowed(settings, "code", f"{ORIGIN}.git", embedder)
         else:
-            check_model_place(settings, "code", ORIGIN, embedder)
+            check_model_allowed(settings, "code", ORIGIN, embedder)
     finally:
         embedder.close()
 

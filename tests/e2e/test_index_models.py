@@ -5,7 +5,7 @@ from dataclasses import replace
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.embedding.factory import open_embedder
-from codequarry.shared.errors import TextsRefused
+from codequarry.shared.errors import TextsRejected
 from codequarry.shared.model import Filters
 from codequarry.shared.settings.config import EmbeddingSettings
 from codequarry.shared.versions.snapshots import head_snapshot
@@ -24,7 +24,7 @@ class Fussy:
         vectors = self._embedder.embed_documents(texts)
         refused = {index: "not such words" for index, text in enumerate(texts) if "poison" in text}
         if refused:
-            raise TextsRefused(refused, {index: row for index, row in enumerate(vectors) if index not in refused})
+            raise TextsRejected(refused, {index: row for index, row in enumerate(vectors) if index not in refused})
         return vectors
 
 

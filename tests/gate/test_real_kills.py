@@ -25,7 +25,7 @@ from codequarry.shared.access.keys import new_key
 from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.catalog.repositories import list_repositories, read_repository
 from codequarry.shared.errors import Conflict, UsageError
-from codequarry.shared.jobs.housekeeping import tidy
+from codequarry.shared.jobs.housekeeping import requeue_lost
 from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX, list_jobs
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.store.factory import open_store
@@ -152,7 +152,7 @@ def deaths(place: Place, scene: Scene, *, after: bool = False) -> Iterator[World
 def left_by(world: World) -> dict[str, Any]:
     """Return the contents of an index and its folder, without numbers and names that vary between runs."""
     store, home = world.store, world.workshop.settings.home
-    tidy(store, lambda _: False)  # a worker or the service does so every few seconds
+    requeue_lost(store, lambda _: False)  # a worker or the service does so every few seconds
     head = read_head(store)
     files = (path.relative_to(home) for path in home.rglob("*") if "objects" not in path.parts)
     return {

@@ -354,10 +354,10 @@ def test_a_run_with_an_older_commit_does_not_publish_it_over_a_newer_one(world, 
         world.change()
         world.index(ref=ref)
     world.change()
-    obtain, runs = pipeline.obtain, []
+    fetch_version, runs = pipeline.fetch_version, []
 
     def obtain_and_be_overtaken(*arguments):
-        source = obtain(*arguments)
+        source = fetch_version(*arguments)
         runs.append(source.commit)
         if len(runs) == 1:
             world.change()

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from codequarry.ingest.removal.removal import remove_repository
-from codequarry.ingest.request.wanted_version import understand
+from codequarry.ingest.request.wanted_version import resolve_request
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.ingest.source.source import fetch_source
 from codequarry.ingest.source.target import IndexTarget
-from codequarry.ingest.transaction.acquisition import acquire, give_up
+from codequarry.ingest.transaction.acquisition import acquire, undo_transaction
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
-from codequarry.ingest.transaction.lease import Heartbeat, Held, await_end, seize
+from codequarry.ingest.transaction.lease import Heartbeat, Held, await_end, take_over_lease
 from codequarry.ingest.transaction.placement import Placer
 from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.errors import Conflict, LeaseHeld, LimitExceeded, StoreError, StoreUnavailable
@@ -41,7 +41,7 @@ class World:
 
     def placer(self, *, full: bool = False) -> Placer:
         settings = self.workshop.settings
-        source = fetch_source(understand(self.request, settings, self.store), settings, self.store)
+        source = fetch_source(resolve_request(self.request, settings, self.store), settings, self.store)
         return Placer(self.store, source, "project", settings.indexing, full=full)
 
     @property
@@ -94,7 +94,7 @@ def test_rule_2_a_batch_of_a_transaction_that_is_no_longer_held_is_refused(world
         def embed_documents(self, texts):
             lease = next(iter(read_head(world.store).timelines.values())).lease
             (timeline,) = read_head(world.store).timelines
-            assert seize(world.store, timeline, lease, "another process")
+            assert take_over_lease(world.store, timeline, lease, "another process")
             return embedder.embed_documents(texts)
 
     with pytest.raises(LeaseHeld, match="another process took over this import"):
@@ -249,7 +249,7 @@ def test_rule_7_the_transaction_of_a_silent_run_is_undone_and_never_resumed(worl
     assert held.number > silent.number
     assert silent.number in world.head.aborted
     with pytest.raises(Conflict):
-        give_up(world.store, silent)
+        undo_transaction(world.store, silent)
     assert held.number in world.head.open, "the silent run can't undo a transaction of another run"
 
 

@@ -29,7 +29,7 @@ from codequarry.search_api.search.backend import Backend
 from codequarry.shared.access.grants import OWNER
 from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
 from codequarry.shared.embedding.table_embedder import TableEmbedder
-from codequarry.shared.errors import IndexMoved, LeaseHeld, ModelMismatch, TextsRefused
+from codequarry.shared.errors import IndexMoved, LeaseHeld, ModelMismatch, TextsRejected
 from codequarry.shared.index.identity import read_identity
 from codequarry.shared.index.opened_index import OpenIndex, open_index, open_index_to_write
 from codequarry.shared.settings.config import SettingsModel
@@ -362,7 +362,7 @@ def test_a_file_that_the_new_model_refuses_is_listed_and_the_others_move(make_re
         vectors = embed(self, texts)
         refused = {at: "not such words" for at, text in enumerate(texts) if "poison" in text}
         if refused:
-            raise TextsRefused(refused, {at: row for at, row in enumerate(vectors) if at not in refused})
+            raise TextsRejected(refused, {at: row for at, row in enumerate(vectors) if at not in refused})
         return vectors
 
     monkeypatch.setattr(TableEmbedder, "embed_documents", refusing)
@@ -437,14 +437,14 @@ def test_a_death_around_the_switch_leaves_one_edition_complete(make_repository, 
     place.index(repository.origin)
     monkeypatch.setattr("codequarry.shared.catalog.ledger.MOVE_SECONDS", 0.2)
     with monkeypatch.context() as patch:
-        hold = migration_switch.hold_still
+        hold = migration_switch.hold_timelines
 
         def hold_then_die(*given):
             if not hasattr(hold_then_die, "dying"):
                 hold_then_die.dying = Dying(patch, EmbeddedStore, writes)
             return hold(*given)
 
-        patch.setattr(migration_switch, "hold_still", hold_then_die)
+        patch.setattr(migration_switch, "hold_timelines", hold_then_die)
         with suppress(Killed):
             place.migrate(NEW)
     repository.write("later.py", "def written_later():\n    return 1\n")

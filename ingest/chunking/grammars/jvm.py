@@ -41,7 +41,7 @@ def package_clause(root: Node, data: bytes, path: str) -> str | None:
     return ".".join(names) or None
 
 
-def unless_hidden(name: str, signature: str, wrapped: bool) -> bool | None:
+def is_public(name: str, signature: str, wrapped: bool) -> bool | None:
     """Return whether a declaration is public, the default in Kotlin and Scala."""
     modifiers = _KEYWORD.split(signature, maxsplit=1)[0]
     return not {"private", "internal", "protected"} & set(re.split(r"[\s\[]", modifiers))

@@ -5,7 +5,7 @@ import re
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.grammars.jvm import dependency, dotted_import, package_clause, unless_hidden
+from codequarry.ingest.chunking.grammars.jvm import dependency, dotted_import, package_clause, is_public
 from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, body_of, child_of, node_text
 
 _QUERY = """
@@ -81,7 +81,7 @@ KOTLIN = LanguageSpec(
     imports=dotted_import,
     dependency=dependency,
     builtins=builtins.JVM,
-    exported=unless_hidden,
+    exported=is_public,
     package=package_clause,
     names_package=True,
 )

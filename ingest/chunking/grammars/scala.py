@@ -5,7 +5,7 @@ import re
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.grammars.jvm import dependency, package_clause, unless_hidden
+from codequarry.ingest.chunking.grammars.jvm import dependency, package_clause, is_public
 from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, node_text
 
 _QUERY = """
@@ -76,7 +76,7 @@ SCALA = LanguageSpec(
     imports=_scala_imported,
     dependency=dependency,
     builtins=builtins.JVM,
-    exported=unless_hidden,
+    exported=is_public,
     package=package_clause,
     names_package=True,
 )

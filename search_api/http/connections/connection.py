@@ -42,7 +42,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         self.phase = Phase.IDLE
         self.due = self.since = 0.0
         self.is_watched = False
-        self.goes_on = False
+        self.keeps_alive = False
         self.request: Any = None
 
     @property
@@ -51,7 +51,7 @@ class Connection(TConn):  # type: ignore[misc]  # gunicorn has no types
         return len(self.incoming) + len(self.sock)
 
     @property
-    def can_be_ended(self) -> bool:
+    def waits_for_client(self) -> bool:
         """Tell whether it is the client who keeps it waiting."""
         return self.phase is not Phase.ANSWERING
 
@@ -61,13 +61,13 @@ def address_of(client: object) -> str:
     return group_of(str(client[0])) if isinstance(client, tuple) and client else ""
 
 
-def first_to_go(connections: Collection[Connection], address: str | None = None) -> Connection | None:
+def oldest_waiting(connections: Collection[Connection], address: str | None = None) -> Connection | None:
     """Return the connection that makes room for another: the one whose client has kept it waiting longest.
 
     A request that is about to be complete is younger than one whose client only wants the connection. Without an
     ``address`` it is one of those with the most connections.
     """
-    waiting = [one for one in connections if one.can_be_ended and address in (None, one.address)]
+    waiting = [one for one in connections if one.waits_for_client and address in (None, one.address)]
     if not waiting:
         return None
     if address is None:
@@ -77,7 +77,7 @@ def first_to_go(connections: Collection[Connection], address: str | None = None)
     return min(waiting, key=lambda one: one.since)
 
 
-def largest_to_go(connections: Collection[Connection]) -> Connection | None:
+def largest_waiting(connections: Collection[Connection]) -> Connection | None:
     """Return which of the connections with much to keep goes first where too much is kept for all together."""
-    waiting = [one for one in connections if one.can_be_ended and one.size > SMALL_BYTES]
+    waiting = [one for one in connections if one.waits_for_client and one.size > SMALL_BYTES]
     return min(waiting, key=lambda one: one.since, default=None)

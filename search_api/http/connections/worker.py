@@ -16,7 +16,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from codequarry.search_api.http.connections.connection import SMALL_BYTES, Connection, Phase, first_to_go, largest_to_go
+from codequarry.search_api.http.connections.connection import SMALL_BYTES, Connection, Phase, oldest_waiting, largest_waiting
 from codequarry.search_api.http.connections.incoming import decode_body
 from codequarry.search_api.http.connections.outgoing import Outgoing
 from codequarry.search_api.http.connections.refusals import (
@@ -113,7 +113,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def finish_request(self, conn: Connection, future: Any) -> None:  # noqa: ANN401  # gunicorn's own signature
         """Send the answer that a thread has made."""
-        conn.goes_on = not future.cancelled() and future.exception() is None and future.result()
+        conn.keeps_alive = not future.cancelled() and future.exception() is None and future.result()
         self._enter(conn, Phase.SENDING, SEND_SECONDS)
         self._on_writable(conn)
 
@@ -123,7 +123,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         if not force and now - self._looked < LOOK_SECONDS:
             return
         self._looked = now
-        for conn in [one for one in self._connections if one.can_be_ended and (force or one.due <= now)]:
+        for conn in [one for one in self._connections if one.waits_for_client and (force or one.due <= now)]:
             if conn.phase is Phase.READING and not force:
                 self._refuse(conn, LATE)
             else:
@@ -196,7 +196,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         except OSError:
             self._close(conn)
             return
-        if conn.goes_on:
+        if conn.keeps_alive:
             self._enter(conn, Phase.IDLE, self.cfg.keepalive)
             self._unwatch(conn)
             self._go_on(conn)
@@ -233,9 +233,9 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """Close what has waited longest where an address, or all together, have too many connections."""
         if (most := self.app.most_connections_of(new.address)) is not None:
             own = [one for one in self._connections if one.address == new.address]
-            if len(own) >= most and (oldest := first_to_go(own)):
+            if len(own) >= most and (oldest := oldest_waiting(own)):
                 self._give_up(oldest, CROWDED_ADDRESS)
-        if len(self._connections) >= self._most and (oldest := first_to_go(self._connections)):
+        if len(self._connections) >= self._most and (oldest := oldest_waiting(self._connections)):
             self._give_up(oldest, NO_ROOM)
 
     def _hold_less(self, grown: Connection) -> None:
@@ -243,7 +243,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         if grown.size <= SMALL_BYTES:
             return
         most = max(HELD_BYTES, 4 * self.app.most_body_bytes)
-        while sum(one.size for one in self._connections) > most and (conn := largest_to_go(self._connections)):
+        while sum(one.size for one in self._connections) > most and (conn := largest_waiting(self._connections)):
             self._give_up(conn, NO_ROOM)
 
     def _give_up(self, conn: Connection, refusal: Refusal) -> None:

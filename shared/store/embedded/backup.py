@@ -14,7 +14,7 @@ from codequarry.shared.store.backups import (
     Step,
     check_files,
     check_store,
-    described_files,
+    file_digests,
     ignore,
     make_durable,
     new_backup,
@@ -42,7 +42,7 @@ def write_backup(folder: Path, target: Path, observe: ObserveBackup = ignore) ->
     """Copy the index in ``folder`` to the new folder ``target``; UsageError if that exists and is not empty."""
     with new_backup(target) as beside:
         dimension = _copy(folder, beside, observe)
-        manifest = Manifest(EMBEDDED, dimension, described_files(beside), created_at=now())
+        manifest = Manifest(EMBEDDED, dimension, file_digests(beside), created_at=now())
         write_manifest(beside, manifest)
     return manifest
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import TOKEN_FIELDS
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.versions.snapshots import OPEN
 
@@ -114,10 +114,10 @@ def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = F
 def _records(body: bytes) -> RowRecords:
     """Return the rows of an entry; StoreDamaged if they can't be: a page of zeros has the checksum of its zeros."""
     if len(body) % RECORD.itemsize:
-        raise StoreDamaged(f"{DATABASE} is damaged: its log of changes is cut off; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: its log of changes is cut off; {REPAIR_DATABASE}")
     records = np.frombuffer(body, RECORD)
     if len(records) and min(records["row"].min(), records["timeline"].min()) < 1:
-        raise StoreDamaged(f"{DATABASE} is damaged: its log of changes has been overwritten; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: its log of changes has been overwritten; {REPAIR_DATABASE}")
     return records
 
 

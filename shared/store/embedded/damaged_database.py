@@ -23,7 +23,7 @@ _SHAPES = {
 _LETTERS = {type(None): "n", int: "i", float: "f", str: "s", bytes: "b"}
 
 
-class Wreck:
+class DamagedDatabase:
     """A database file of which some pages are not what was written; nothing in it is changed."""
 
     def __init__(self, path: Path) -> None:

@@ -16,7 +16,7 @@ from codequarry.shared.stop_request import check_stop
 from codequarry.shared.store.embedded.checksums import checksum_vfs
 from codequarry.shared.store.embedded.folder_format import prepare
 from codequarry.shared.store.embedded.path_names import path_allowed
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.telemetry.metrics import count_store_error
 
 # A writer waits so long for another one; the longest transaction, a merge of large segments, takes seconds.
@@ -132,7 +132,7 @@ class Database:
             yield
         except _UNREADABLE as error:
             place = f"{self.folder.name}/{DATABASE}"
-            raise StoreDamaged(f"{place} is damaged: a text is not what was written; {MEND_DATABASE}") from error
+            raise StoreDamaged(f"{place} is damaged: a text is not what was written; {REPAIR_DATABASE}") from error
         except (apsw.Error, OSError) as error:
             number = error.errno if isinstance(error, OSError) else connection.system_errno if connection else 0
             translated = self._explain(error, number)
@@ -151,7 +151,7 @@ class Database:
             )
         if _is_damage(error):
             place = f"{self.folder.name}/{DATABASE}"
-            return StoreDamaged(f"{place} is damaged: a page is not what was written ({error}); {MEND_DATABASE}")
+            return StoreDamaged(f"{place} is damaged: a page is not what was written ({error}); {REPAIR_DATABASE}")
         if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError | apsw.IOError | OSError):
             return StoreUnavailable(
                 f"the folder {self.folder} can't be read and written ({error}); it must be on a local disk and writable"

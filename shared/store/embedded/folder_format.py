@@ -7,7 +7,7 @@ import numpy as np
 
 from codequarry.shared.errors import ModelMismatch, OldFormat, StoreDamaged, StoreUnavailable
 from codequarry.shared.store.embedded.checksums import RESERVED_BYTES, add_checksums, checksum_vfs, drop_checksums
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE, SCHEMA_VERSION, create_tables, read_meta
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE, SCHEMA_VERSION, create_tables, read_meta
 
 # A smaller database is brought up to date by whoever opens it: rewriting so much takes a second or two.
 UPGRADED_AT_ONCE_BYTES = 256_000_000
@@ -35,7 +35,7 @@ def prepare(connection: apsw.Connection, folder: Path, dimension: int) -> None:
     """
     if not connection.pragma("user_version"):
         if any(folder.glob(VECTORS)):
-            raise StoreDamaged(f"{DATABASE} is empty or gone, but its vectors are there; {MEND_DATABASE}")
+            raise StoreDamaged(f"{DATABASE} is empty or gone, but its vectors are there; {REPAIR_DATABASE}")
         create_tables(connection, dimension)
     if is_old(connection):
         check_quick(connection, folder)
@@ -119,7 +119,7 @@ def check_format(connection: apsw.Connection) -> None:
             f"{SCHEMA_VERSION}); use that release, or move the folder away and index again"
         )
     if connection.reserve_bytes("main", -1) != RESERVED_BYTES:
-        raise StoreDamaged(f"the head of {DATABASE} is damaged; {MEND_DATABASE}")
+        raise StoreDamaged(f"the head of {DATABASE} is damaged; {REPAIR_DATABASE}")
 
 
 def _check_dimension(connection: apsw.Connection, dimension: int) -> None:

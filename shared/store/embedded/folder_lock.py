@@ -15,7 +15,7 @@ _HELD_BYTE = 128
 
 
 @contextmanager
-def alone_with(folder: Path) -> Iterator[None]:
+def exclusive_access(folder: Path) -> Iterator[None]:
     """Keep other processes from opening the database of ``folder``; StoreUnavailable if one has it open.
 
     This process must not have it open either: the system would take the lock from it when it closes the file.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.columns import Ints
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
 
 Weights = NDArray[np.uint8]
@@ -144,6 +144,6 @@ def _joined(lists: Sequence[tuple[bytes, bytes | None]]) -> Posting:
     joined = b"".join(rows for rows, _ in lists)
     # Numbers of rows begin with 1. A page that was zeroed has the right checksum: that of zeros.
     if len(joined) % 4 or (rows := np.frombuffer(joined, "<i4")).min() < 1:
-        raise StoreDamaged(f"{DATABASE} is damaged: an inverted list was overwritten; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: an inverted list was overwritten; {REPAIR_DATABASE}")
     weights = b"".join(weights or bytes([1]) * (len(rows) // 4) for rows, weights in lists)
     return Posting(rows, np.frombuffer(weights, np.uint8))

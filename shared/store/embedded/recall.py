@@ -16,7 +16,7 @@ from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.live_rows import LiveRows
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.postings import PostingReader
-from codequarry.shared.store.embedded.schema import DATABASE, MEND_DATABASE
+from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.store.records import Recall, RecallQuery
 
@@ -128,5 +128,5 @@ def _decoded(connection: apsw.Connection, rows: Collection[int]) -> dict[int, tu
     query = f"SELECT row, body FROM payload WHERE row IN ({places})"
     found = {row: decode(body) for row, body in fetch(connection, query)}
     if len(found) < len(rows):
-        raise StoreDamaged(f"{DATABASE} is damaged: texts of chunk rows are missing; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: texts of chunk rows are missing; {REPAIR_DATABASE}")
     return found

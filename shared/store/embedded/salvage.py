@@ -13,7 +13,7 @@ import numpy as np
 from codequarry.shared.model import Chunk, ChunkRow
 from codequarry.shared.store.embedded.batch import prepare_batch
 from codequarry.shared.store.embedded.columns import ColumnCache, fold, log_added
-from codequarry.shared.store.embedded.damaged_database import DOCUMENT_INDEX, PATH_INDEX, Wreck
+from codequarry.shared.store.embedded.damaged_database import DOCUMENT_INDEX, PATH_INDEX, DamagedDatabase
 from codequarry.shared.store.embedded.database import Database
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.salvaged_vectors import SalvagedVectors
@@ -85,7 +85,7 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
     ``advance`` is told of how many rows lists were made. What is in no tree of the damaged file, as what was deleted,
     is not brought back.
     """
-    wreck = Wreck(damaged / DATABASE)
+    wreck = DamagedDatabase(damaged / DATABASE)
     vectors = SalvagedVectors(damaged, wreck, dimension)
     with closing(Database(target, dimension)) as database:
         _copy(database, "document VALUES (?, ?, ?)", (values for _, values in wreck.records("document")))
@@ -95,7 +95,7 @@ def salvage(damaged: Path, target: Path, dimension: int, key_of: KeyOf, advance:
         _copy(database, "payload VALUES (?, ?)", _rows(wreck, "payload"))
         wrong = _copy_vectors(database, vectors, VectorFile(target, dimension))
         incomplete = _drop_incomplete(database, vectors.slots, key_of)
-        list_anew(database, advance)
+        rebuild_lists(database, advance)
         with database.reading() as connection:
             counts = [int(connection.execute(f"SELECT count(*) FROM {table}").get) for table in ("file", "chunk")]
             lost = _lost_documents(connection, wreck)
@@ -126,12 +126,12 @@ def _copy(database: Database, into: str, rows: Iterable[Sequence[Any]]) -> None:
             connection.executemany(f"INSERT OR IGNORE INTO {into}", some)
 
 
-def _rows(wreck: Wreck, table: str) -> Iterator[Sequence[Any]]:
+def _rows(wreck: DamagedDatabase, table: str) -> Iterator[Sequence[Any]]:
     """Yield rows whose first column is their number, which the record leaves out."""
     return ((row, *values[1:]) for row, values in wreck.records(table))
 
 
-def _paths(wreck: Wreck) -> Iterator[Sequence[Any]]:
+def _paths(wreck: DamagedDatabase) -> Iterator[Sequence[Any]]:
     yield from _rows(wreck, "path")
     yield from ((values[1], values[0]) for _, values in wreck.records(PATH_INDEX))
 
@@ -170,7 +170,7 @@ def _find_keys(connection: apsw.Connection, slots: int, key_of: KeyOf) -> None:
         )
 
 
-def _lost_documents(connection: apsw.Connection, wreck: Wreck) -> list[str]:
+def _lost_documents(connection: apsw.Connection, wreck: DamagedDatabase) -> list[str]:
     found = set(fetch_first(connection, "SELECT key FROM document"))
     return sorted({str(values[0]) for _, values in wreck.records(DOCUMENT_INDEX)} - found)
 
@@ -188,7 +188,7 @@ _ROWS = (
 )
 
 
-def list_anew(database: Database, advance: Callable[[int], None]) -> None:
+def rebuild_lists(database: Database, advance: Callable[[int], None]) -> None:
     """Write lists and log for all rows of a database that has none; ``advance`` is told how many it has done."""
     last = done = 0
     while True:

@@ -7,7 +7,7 @@ import numpy as np
 
 from codequarry.shared.store.embedded.checksums import BLOCK_SLOTS, FloatArray, block_sums
 from codequarry.shared.store.embedded.columns import Bools
-from codequarry.shared.store.embedded.damaged_database import VECTOR_INDEX, Wreck
+from codequarry.shared.store.embedded.damaged_database import VECTOR_INDEX, DamagedDatabase
 from codequarry.shared.store.embedded.folder_format import VECTORS
 from codequarry.shared.store.vectors import usable_rows
 
@@ -20,7 +20,7 @@ _BLOCKS_AT_ONCE = 256
 class SalvagedVectors:
     """The vectors of a folder, by slot, and their keys."""
 
-    def __init__(self, folder: Path, wreck: Wreck, dimension: int) -> None:
+    def __init__(self, folder: Path, wreck: DamagedDatabase, dimension: int) -> None:
         numbers = {str(values[0]): values[1] for _, values in wreck.records("meta")}
         self.keys = _keys(wreck)
         after_last = max(self.keys, default=-1) + 1
@@ -63,7 +63,7 @@ def _have_length_1(vectors: FloatArray) -> Bools:
     return right
 
 
-def _keys(wreck: Wreck) -> dict[int, str]:
+def _keys(wreck: DamagedDatabase) -> dict[int, str]:
     """Return the key of each slot; table and index hold the same, and what one has lost the other may have."""
     found = {int(str(slot)): str(key) for _, (key, slot) in wreck.records("vector")}
     return found | {int(str(slot)): str(key) for _, (slot, key) in wreck.records(VECTOR_INDEX)}

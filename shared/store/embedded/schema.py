@@ -11,7 +11,7 @@ from codequarry.shared.versions.snapshots import OPEN
 # Raised whenever the tables or indices below or the bytes in them change, with a step in `upgrade.py`.
 SCHEMA_VERSION = 3
 DATABASE = "index.sqlite3"
-MEND_DATABASE = (
+REPAIR_DATABASE = (
     "codequarry fsck --repair makes it whole again from what is left and from git; or restore a backup (codequarry "
     "restore)"
 )
@@ -105,7 +105,7 @@ def read_meta(connection: apsw.Connection, name: str) -> int:
     """Return one of the store's own numbers: ``dimension``, ``generation`` and ``slots`` of the vector file."""
     value = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).get
     if value is None:
-        raise StoreDamaged(f"{DATABASE} is damaged: it does not say its {name}; {MEND_DATABASE}")
+        raise StoreDamaged(f"{DATABASE} is damaged: it does not say its {name}; {REPAIR_DATABASE}")
     return int(value)
 
 

@@ -13,7 +13,7 @@ from codequarry.shared.errors import StoreDamaged, WriteRejected
 from codequarry.shared.filters import check_filters
 from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
-from codequarry.shared.store.document_cache import RememberedDocuments
+from codequarry.shared.store.document_cache import DocumentCache
 from codequarry.shared.store.embedded import deletion, documents, inventory, lifetimes, reader, vector_repair
 from codequarry.shared.store.embedded.batch import prepare_batch
 from codequarry.shared.store.embedded.columns import Bools, ColumnCache, fold_if_long
@@ -53,7 +53,7 @@ class EmbeddedStore:
         self._views = ViewCache(paths)
         self._postings = PostingReader()
         self._selector = Selector(self._postings, paths)
-        self._remembered = RememberedDocuments()
+        self._remembered = DocumentCache()
 
     def within(self, _: Deadline | None) -> "EmbeddedStore":
         """Return this store: what is on this machine's disk answers at once."""
@@ -128,7 +128,7 @@ class EmbeddedStore:
                 found = deletion.collect_some(connection, timeline, after, until, aborted)
             collected += found
         # A second vector file was left by a process that was killed when it had deleted the rows.
-        if collected or self._vectors.has_others():
+        if collected or self._vectors.has_old_files():
             self._free_room(_MAX_DELETED_SHARE)
         return collected
 

@@ -28,14 +28,14 @@ _INT_SIZES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 @dataclass(frozen=True, slots=True)
-class CachedTree:
+class TreeRecord:
     """A record of a tree; ``row`` is the row's number in a table's tree, 0 in an index."""
 
     row: int
     values: Record
 
 
-class NotReadable(Exception):
+class RecordUnreadable(Exception):
     """A record lies partly on a damaged page."""
 
 
@@ -129,12 +129,12 @@ class Trees:
         (last,) = struct.unpack_from(">I", content, start + 8)
         return [last, *(struct.unpack_from(">I", content, cell)[0] for cell in _cells(content, start, 12))]
 
-    def entries(self, root: int) -> Iterator[CachedTree]:
+    def entries(self, root: int) -> Iterator[TreeRecord]:
         """Yield the records of a tree that can be read, in no order."""
         for number in self.pages_of[root]:
             yield from self._records(number)
 
-    def _records(self, number: int) -> Iterator[CachedTree]:
+    def _records(self, number: int) -> Iterator[TreeRecord]:
         content = self._pages.read(number)
         start = _FILE_HEADER if number == 1 else 0
         if content is None or content[start] not in (_INDEX_INNER, _INDEX_LEAF, _TABLE_LEAF):
@@ -143,15 +143,15 @@ class Trees:
         for cell in _cells(content, start, 12 if kind == _INDEX_INNER else 8):
             try:
                 yield self._entry(content, cell + 4 * (kind == _INDEX_INNER), is_table=kind == _TABLE_LEAF)
-            except NotReadable:
+            except RecordUnreadable:
                 continue
 
-    def _entry(self, content: bytes, at: int, *, is_table: bool) -> CachedTree:
+    def _entry(self, content: bytes, at: int, *, is_table: bool) -> TreeRecord:
         size, at = _varint(content, at)
         row = 0
         if is_table:
             row, at = _varint(content, at)
-        return CachedTree(row, decoded(self._payload(content, at, size, is_table=is_table)))
+        return TreeRecord(row, decoded(self._payload(content, at, size, is_table=is_table)))
 
     def _payload(self, content: bytes, at: int, size: int, *, is_table: bool) -> bytes:
         """Put a record together that may go on over further pages."""
@@ -166,7 +166,7 @@ class Trees:
         while left > 0:
             further = self._pages.read(following)
             if further is None:
-                raise NotReadable
+                raise RecordUnreadable
             (following,) = struct.unpack_from(">I", further)
             parts.append(further[4 : 4 + left])
             left -= len(parts[-1])

@@ -35,7 +35,7 @@ from codequarry.shared.store.embedded.schema import read_meta, write_meta
 
 # Slots copied at a time into a new generation.
 _COPIED_AT_ONCE = 65_536
-MEND = "codequarry fsck --repair makes its vectors anew"
+REPAIR_VECTORS = "codequarry fsck --repair makes its vectors anew"
 
 
 class GenerationGone(Exception):
@@ -86,9 +86,9 @@ class VectorFile:
         try:
             status = path.stat()
         except FileNotFoundError as error:
-            raise GenerationGone(f"{path.name} of the index is missing; {MEND}") from error
+            raise GenerationGone(f"{path.name} of the index is missing; {REPAIR_VECTORS}") from error
         if status.st_size < slots * self._dimension * 4:
-            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {MEND}")
+            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {REPAIR_VECTORS}")
         return status.st_ino
 
     def _map(self, generation: int, slots: int) -> Matrix:
@@ -96,9 +96,9 @@ class VectorFile:
         try:
             return np.asarray(np.memmap(path, np.float32, "r", shape=(slots, self._dimension)))
         except FileNotFoundError as error:
-            raise GenerationGone(f"{path.name} of the index is missing; {MEND}") from error
+            raise GenerationGone(f"{path.name} of the index is missing; {REPAIR_VECTORS}") from error
         except ValueError as error:
-            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {MEND}") from error
+            raise StoreDamaged(f"{path.name} of the index is damaged: it is too short; {REPAIR_VECTORS}") from error
 
     def _checked(self, connection: apsw.Connection, known: _Mapping, slots: int) -> _Mapping:
         """Check the blocks that are new to this process, or one of the others in turn."""
@@ -110,7 +110,7 @@ class VectorFile:
         if wrong := damaged_blocks(connection, known.matrix[:slots], blocks):
             self._mapped = replace(known, checked=0)
             raise StoreDamaged(
-                f"{self.path(known.generation).name} of the index is damaged in {len(wrong)} places; {MEND}"
+                f"{self.path(known.generation).name} of the index is damaged in {len(wrong)} places; {REPAIR_VECTORS}"
             )
         return replace(known, checked=max(known.checked, slots))
 
@@ -199,7 +199,7 @@ class VectorFile:
         write_meta(connection, "generation", generation)
         write_meta(connection, "slots", len(kept))
 
-    def has_others(self) -> bool:
+    def has_old_files(self) -> bool:
         """Return whether there is another file than that of one generation; another process may be writing it now."""
         return len(list(self._folder.glob(VECTORS))) > 1
 

@@ -21,7 +21,7 @@ from codequarry.shared.store.backups import (
     Step,
     check_files,
     check_store,
-    described_files,
+    file_digests,
     ignore,
     new_backup,
     now,
@@ -86,7 +86,7 @@ def write_backup(settings: OpenSearchSettings, target: Path, observe: ObserveBac
             # An index that a crash left out is made now: a point in time needs all four.
             store.indices.ensure()
             documents = _copy(store, beside, observe)
-            files = described_files(beside)
+            files = file_digests(beside)
             manifest = Manifest(OPENSEARCH, dimension, files, documents, SCHEMA, now())
             write_manifest(beside, manifest)
     return manifest

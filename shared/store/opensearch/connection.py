@@ -23,7 +23,7 @@ from codequarry.shared.errors import (
 )
 from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.prompt import LateAnswer, Nodes, PromptTransport
+from codequarry.shared.store.opensearch.interactive_transport import LateAnswer, Nodes, InteractiveTransport
 from codequarry.shared.telemetry.metrics import count_store_error
 
 # Statuses of a cluster that is busy or starting, not of a request that is wrong.
@@ -51,7 +51,7 @@ def patient_retries(settings: OpenSearchSettings) -> Retries:
     return Retries(settings.max_retries, 0.5, 15.0, 1.0)
 
 
-def prompt_retries(settings: OpenSearchSettings) -> Retries:
+def interactive_retries(settings: OpenSearchSettings) -> Retries:
     """Return the retries of a request: its client is told that the cluster is busy rather than kept."""
     return Retries(min(1, settings.max_retries), 0.1, 0.1, 0.1)
 
@@ -63,26 +63,26 @@ class ClusterConnection:
     settings: OpenSearchSettings
     patient: OpenSearch
     nodes: Nodes
-    prompt: OpenSearch | None = None
+    interactive: OpenSearch | None = None
 
     @property
     def client(self) -> OpenSearch:
         """What sends the requests."""
-        return self.prompt or self.patient
+        return self.interactive or self.patient
 
     @property
     def retries(self) -> Retries:
         """How often a request is sent again."""
-        return prompt_retries(self.settings) if self.prompt else patient_retries(self.settings)
+        return interactive_retries(self.settings) if self.interactive else patient_retries(self.settings)
 
     def within(self, deadline: Deadline | None) -> "ClusterConnection":
         """Return the way for requests that all end by ``deadline``; None for a patient one."""
         if deadline is None:
-            return replace(self, prompt=None)
-        transport = PromptTransport(self.nodes, deadline)
+            return replace(self, interactive=None)
+        transport = InteractiveTransport(self.nodes, deadline)
         # The library asks for a class and calls it once; that and its own objects take some 20 µs.
         make_transport: Any = lambda _hosts, **_: transport  # noqa: E731
-        return replace(self, prompt=OpenSearch(transport_class=make_transport))
+        return replace(self, interactive=OpenSearch(transport_class=make_transport))
 
     @contextmanager
     def translated(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from typing import Any
 from opensearchpy.exceptions import ConflictError
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.store.document_cache import RememberedDocuments
+from codequarry.shared.store.document_cache import DocumentCache
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import every_hit
 from codequarry.shared.store.opensearch.rows import document_id
@@ -22,7 +22,7 @@ class CatalogDocuments:
 
     indices: Indices
     sweeper: Sweeper
-    remembered: RememberedDocuments = field(default_factory=RememberedDocuments)
+    remembered: DocumentCache = field(default_factory=DocumentCache)
 
     def read(self, key: str) -> Document | None:
         """Return the newest version: a get by id sees writes that no search sees yet."""

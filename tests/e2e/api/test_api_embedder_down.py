@@ -130,7 +130,7 @@ def test_searches_continue_by_words_and_say_so_until_the_model_is_back(client, e
 
 
 def test_a_service_started_without_its_model_uses_it_once_it_is_available(client, embeddings, monkeypatch):
-    monkeypatch.setattr(engine, "MODEL_LEFT_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "MODEL_RETRY_SECONDS", 0.0)
     embeddings.stop()
     assert search(client)["degraded"] == ["embedding"]
     embeddings.start()

@@ -13,7 +13,7 @@ from codequarry.search_api.http.app import create_app
 from codequarry.search_api.http.problems import RETRY_AFTER_SECONDS
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
-from codequarry.shared.store.opensearch import prompt
+from codequarry.shared.store.opensearch import interactive_transport
 from codequarry.shared.telemetry.metrics import render
 
 pytestmark = pytest.mark.opensearch
@@ -95,7 +95,7 @@ def way(opensearch_node):
 def _for_ever(monkeypatch):
     """Raise the store's own time limits, so that nothing ends by them and a wait would exceed the test's patience."""
     for limit in ("QUICK_SECONDS", "SLOW_SECONDS"):
-        monkeypatch.setattr(prompt, limit, 600)
+        monkeypatch.setattr(interactive_transport, limit, 600)
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_a_part_of_a_split_symbol_says_so(hit) -> None:
 
 def test_an_explanation_names_the_signals_that_count_and_the_channels(hit) -> None:
     explanation = Explanation({"semantic": 0.512, "path": 0.0}, 0.6, 1.0, {"vector": 3})
-    assert hits.explained(replace(hit, explain=explanation)) == (
+    assert hits.score_line(replace(hit, explain=explanation)) == (
         "semantic 0.51, kind of file × 0.60; recalled by vector #3"
     )
 

@@ -161,7 +161,7 @@ def test_a_command_is_attended_to_as_long_as_it_runs(tmp_path):
     script.chmod(0o755)
     looks = []
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    output = run_git(["x"], environment, 60, what="x", attend=lambda: looks.append(1))
+    output = run_git(["x"], environment, 60, what="x", on_tick=lambda: looks.append(1))
     assert int(output) == 0, "git has no input"
     assert len(looks) > 1
 

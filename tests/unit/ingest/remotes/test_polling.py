@@ -9,7 +9,7 @@ import pytest
 from codequarry.ingest.remotes.polling import MAX_PAUSE_SECONDS, due_repositories, interval, poll_due
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.shared.catalog.ledger import read_head
-from codequarry.shared.catalog.polls import Poll, change_poll, list_polls, note_hooked, read_poll
+from codequarry.shared.catalog.polls import Poll, change_poll, list_polls, note_webhook, read_poll
 from codequarry.shared.catalog.repositories import list_repositories, read_repository
 from codequarry.shared.errors import StoreUnavailable
 from codequarry.shared.jobs.job import PRIORITIES
@@ -148,7 +148,7 @@ def test_how_often_an_origin_is_asked(workshop, repository):
     known = read_repository(workshop.store, "project")
     settings = workshop.settings
     assert interval(known, Poll("project"), settings) == 300
-    note_hooked(workshop.store, "project")
+    note_webhook(workshop.store, "project")
     assert interval(known, read_poll(workshop.store, "project"), settings) == HOUR
     assert interval(known, Poll("project", hooked_at=from_now(-25 * HOUR)), settings) == 300
     never = settings.model_validate(settings.model_dump() | {"polling": {"interval_seconds": 0}})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codequarry.ingest.repair.catalog import Anew, Lost, MendedCatalog, mend_catalog
+from codequarry.ingest.repair.catalog import VersionToReindex, Lost, MendedCatalog, mend_catalog
 from codequarry.ingest.repair.note import RepairNote, read_note, state_of, write_note
 from codequarry.ingest.run.mirror_entry import note_entry, noted_entries
 from codequarry.shared.catalog.ledger import read_head, record_transaction
@@ -88,13 +88,13 @@ def test_a_lost_repository_comes_back_from_the_record_beside_its_mirror(store: S
 @pytest.mark.parametrize(
     ("lost", "anew", "left", "said"),
     [
-        (key(2, 6), Anew("one", "", full=True), {2, 7}, ["history"]),
-        (key(7, 8), Anew("one", "refs/tags/v1"), {2}, []),
-        (key(2, 3), Anew("one", "refs/tags/v1"), {2}, ["commit"]),
+        (key(2, 6), VersionToReindex("one", "", full=True), {2, 7}, ["history"]),
+        (key(7, 8), VersionToReindex("one", "refs/tags/v1"), {2}, []),
+        (key(2, 3), VersionToReindex("one", "refs/tags/v1"), {2}, ["commit"]),
     ],
 )
 def test_a_version_of_which_only_the_number_is_left_is_indexed_anew(
-    store: Store, lost: str, anew: Anew, left: set[int], said: list[str]
+    store: Store, lost: str, anew: VersionToReindex, left: set[int], said: list[str]
 ) -> None:
     mended = lose(store, lost)
     assert mended.anew == (anew,)
@@ -107,7 +107,7 @@ def test_without_a_head_document_every_known_version_is_indexed_and_numbers_go_o
     save_ref_head(store, RefHead("one", "refs/tags/v1", "d" * 40, "now"))
     lost = ("ref:one\nrefs/heads/b", "ref:two\nrefs/heads/b", "ref:one\n")
     mended = lose(store, HEAD_KEY, "repository:two", *lost)
-    assert mended.anew == (Anew("one", ""), Anew("one", "refs/heads/b"), Anew("one", "refs/tags/v1"))
+    assert mended.anew == (VersionToReindex("one", ""), VersionToReindex("one", "refs/heads/b"), VersionToReindex("one", "refs/tags/v1"))
     assert [(one.kind, one.name) for one in mended.lost] == [("history", "one"), ("repository", "two")]
     head = read_head(store)
     assert (head.timelines, head.counter) == ({}, 8)
@@ -119,7 +119,7 @@ def test_that_history_is_lost_is_said_although_no_number_is_left(store: Store) -
         store.delete_document(document.key)
     store.delete_document(HEAD_KEY)
     mended = mend_catalog(store, [HEAD_KEY], [])
-    assert (mended.anew, [one.kind for one in mended.lost]) == ((Anew("one", ""),), ["history"])
+    assert (mended.anew, [one.kind for one in mended.lost]) == ((VersionToReindex("one", ""),), ["history"])
     assert mend_catalog(store, [], []).lost == (), "it never had one"
 
 
@@ -136,7 +136,7 @@ def test_a_note_is_read_as_it_was_written(tmp_path: Path) -> None:
     fields: dict[str, Any] = dict.fromkeys(("pages", "damaged_pages", "files", "rows", "vectors", "lost_vectors"), 3)
     flags = {"may_lack_rows": True, "may_lack_documents": False, "fits": None}
     found = Salvage(**fields, **flags, lost_documents=("head",), incomplete=((2, "a.py"),), written=((2, 3),))
-    mended = MendedCatalog((Anew("one", "", full=True),), (Lost("files", "one", "gone", ("a.py",)),), ((2, 3),))
+    mended = MendedCatalog((VersionToReindex("one", "", full=True),), (Lost("files", "one", "gone", ("a.py",)),), ((2, 3),))
     (tmp_path / "index.sqlite3").write_bytes(b"x")
     note = RepairNote(state_of(tmp_path), found, mended)
     assert read_note(tmp_path) is None

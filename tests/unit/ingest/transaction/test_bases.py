@@ -2,7 +2,7 @@
 
 import pytest
 
-from codequarry.ingest.request.wanted_version import understand
+from codequarry.ingest.request.wanted_version import resolve_request
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.ingest.source.source import fetch_source
 from codequarry.ingest.transaction.bases import choose_base
@@ -37,7 +37,7 @@ def world(make_repository, make_workshop):
 
         def choose(self, ref: Ref, current=None, settings=None):
             store, settings = self.workshop.store, settings or self.workshop.settings
-            wanted = understand(IndexRequest(self.repository.origin, ref), settings, store)
+            wanted = resolve_request(IndexRequest(self.repository.origin, ref), settings, store)
             source = fetch_source(wanted, settings, store)
             return choose_base(store, read_head(store), source, "project", current)
 

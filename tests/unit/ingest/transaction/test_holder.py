@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from codequarry.ingest.transaction.holder import NOBODY, is_gone, new_holder, retire_holder, spoken
+from codequarry.ingest.transaction.holder import NO_HOLDER, has_ended, new_holder, retire_holder, describe_holder
 
 
 @pytest.fixture
@@ -19,17 +19,17 @@ def other_process(code: str) -> str:
 
 
 def test_this_run_is_at_work_until_it_says_otherwise(holder):
-    assert not is_gone(holder)
+    assert not has_ended(holder)
     retire_holder(holder)
-    assert is_gone(holder)
+    assert has_ended(holder)
 
 
 def test_two_runs_of_one_process_have_two_names(holder):
     other = new_holder()
     retire_holder(other)
     assert other != holder
-    assert is_gone(other)
-    assert not is_gone(holder)
+    assert has_ended(other)
+    assert not has_ended(holder)
 
 
 def test_a_process_that_ended_is_gone_and_one_that_runs_is_not():
@@ -38,12 +38,12 @@ def test_a_process_that_ended_is_gone_and_one_that_runs_is_not():
     )
     assert process.stdout and process.stdin
     name = process.stdout.readline().strip()
-    assert not is_gone(name)
+    assert not has_ended(name)
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    assert is_gone(name), "a zombie works no more"
+    assert has_ended(name), "a zombie works no more"
     process.wait()
-    assert is_gone(name)
+    assert has_ended(name)
     process.stdout.close()
     process.stdin.close()
 
@@ -51,20 +51,20 @@ def test_a_process_that_ended_is_gone_and_one_that_runs_is_not():
 def test_a_reused_process_id_is_noticed(holder):
     host, machine, _, started, nonce = holder.split(" ")
     parent = os.getppid()
-    assert is_gone(f"{host} {machine} {parent} {int(started) + 1} {nonce}")
+    assert has_ended(f"{host} {machine} {parent} {int(started) + 1} {nonce}")
 
 
 def test_nothing_is_known_of_other_machines_and_containers(holder):
     host, machine, _, started, nonce = holder.split(" ")
-    assert not is_gone(f"elsewhere {machine} 999999999 {started} {nonce}")
-    assert not is_gone(f"{host} other/pid:[1] 999999999 {started} {nonce}")
-    assert not is_gone("a name of another form")
+    assert not has_ended(f"elsewhere {machine} 999999999 {started} {nonce}")
+    assert not has_ended(f"{host} other/pid:[1] 999999999 {started} {nonce}")
+    assert not has_ended("a name of another form")
 
 
 def test_a_lease_that_was_given_back_belongs_to_nobody():
-    assert is_gone(NOBODY)
+    assert has_ended(NO_HOLDER)
 
 
 def test_a_holder_is_named_by_process_and_host(holder):
-    assert spoken(holder) == f"process {os.getpid()} on {holder.split(' ')[0]}"
-    assert spoken("someone") == "someone"
+    assert describe_holder(holder) == f"process {os.getpid()} on {holder.split(' ')[0]}"
+    assert describe_holder("someone") == "someone"

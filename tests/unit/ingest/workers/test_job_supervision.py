@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
-from codequarry.ingest.workers.job_supervision import Lookout, untold
+from codequarry.ingest.workers.job_supervision import Lookout, jobs_without_message
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import change_job, claim, read_job, submit
 from codequarry.shared.jobs.lifecycle import MAX_ATTEMPTS, beaten, failed_once
@@ -80,8 +80,8 @@ def test_a_job_that_kills_whoever_takes_it_fails_for_good(store):
 def test_so_many_messages_are_sent_as_are_missing_the_most_urgent_first(store):
     for repo, priority in (("old", "import"), ("new", "background"), ("pushed", "change")):
         ask(store, repo, priority)
-    assert [job.repo for job in untold(store, 0)] == ["pushed", "old", "new"]
-    assert [job.repo for job in untold(store, 2)] == ["pushed"]
-    assert untold(store, 3) == untold(store, 4) == []
-    claim(store, untold(store, 0)[0].id, "me")
-    assert [job.repo for job in untold(store, 0)] == ["old", "new"]
+    assert [job.repo for job in jobs_without_message(store, 0)] == ["pushed", "old", "new"]
+    assert [job.repo for job in jobs_without_message(store, 2)] == ["pushed"]
+    assert jobs_without_message(store, 3) == jobs_without_message(store, 4) == []
+    claim(store, jobs_without_message(store, 0)[0].id, "me")
+    assert [job.repo for job in jobs_without_message(store, 0)] == ["old", "new"]

@@ -10,8 +10,8 @@ from codequarry.search_api.access.authentication import (
     MAX_AGE_SECONDS,
     MIN_AGE_SECONDS,
     ApiKeys,
-    Asker,
-    Unguarded,
+    RequestCredentials,
+    OwnerWithoutKeys,
     is_loopback,
 )
 from codequarry.shared.access.grants import OWNER, Grant
@@ -44,13 +44,13 @@ def keys(store, clock):
 
     def make(**sections):
         settings = SettingsModel.model_validate(sections)
-        return ApiKeys(settings, lambda: store, Unguarded(settings), lambda: clock["now"])
+        return ApiKeys(settings, lambda: store, OwnerWithoutKeys(settings), lambda: clock["now"])
 
     return make
 
 
 def local(token=None):
-    return Asker(token, "127.0.0.1", "localhost:8080")
+    return RequestCredentials(token, "127.0.0.1", "localhost:8080")
 
 
 def refusal(authenticator, asker):
@@ -64,7 +64,7 @@ class TestWithoutAnyKey:
         trusting = keys(api={"trust_loopback": True})
         assert trusting.authenticate(local()) is OWNER
         assert trusting.authenticate(local("whatever a client sends")) is OWNER
-        assert trusting.authenticate(Asker(None, "::1", "[::1]:80")) is OWNER
+        assert trusting.authenticate(RequestCredentials(None, "::1", "[::1]:80")) is OWNER
 
     def test_nobody_is_unless_the_settings_trust_this_machine(self, keys):
         """A proxy that adds no header, and sends its upstream's name as the host, looks just like that."""
@@ -72,18 +72,18 @@ class TestWithoutAnyKey:
         assert "codequarry keys create" in said and "--socket PATH or --trust-loopback" in said
 
     def test_who_opened_the_services_own_socket_is_its_owner_but_not_through_a_proxy(self, keys):
-        assert keys().authenticate(Asker(None, "", "localhost", on_socket=True)) is OWNER
-        refusal(keys(), Asker(None, "", "localhost", is_forwarded=True, on_socket=True))
+        assert keys().authenticate(RequestCredentials(None, "", "localhost", on_socket=True)) is OWNER
+        refusal(keys(), RequestCredentials(None, "", "localhost", is_forwarded=True, on_socket=True))
 
     @pytest.mark.parametrize(
         "asker",
         [
-            Asker(None, "10.0.0.7", "localhost"),
-            Asker(None, "", "localhost"),
-            Asker(None, "127.0.0.1", "evil.example"),
-            Asker(None, "127.0.0.1", "localhost.evil.example:8080"),
-            Asker(None, "127.0.0.1", ""),
-            Asker(None, "127.0.0.1", "localhost", is_forwarded=True),
+            RequestCredentials(None, "10.0.0.7", "localhost"),
+            RequestCredentials(None, "", "localhost"),
+            RequestCredentials(None, "127.0.0.1", "evil.example"),
+            RequestCredentials(None, "127.0.0.1", "localhost.evil.example:8080"),
+            RequestCredentials(None, "127.0.0.1", ""),
+            RequestCredentials(None, "127.0.0.1", "localhost", is_forwarded=True),
         ],
     )
     def test_nobody_else_is_and_no_web_page_that_points_its_name_here(self, keys, asker):
@@ -91,7 +91,7 @@ class TestWithoutAnyKey:
 
     def test_unless_something_in_front_checks_who_asks(self, keys):
         opened = keys(api={"open_to_network": True})
-        assert opened.authenticate(Asker(None, "10.0.0.7", "code.example")) is OWNER
+        assert opened.authenticate(RequestCredentials(None, "10.0.0.7", "code.example")) is OWNER
 
     def test_from_the_first_key_on_nobody_gets_in_without(self, keys, store, clock):
         authenticator = keys(api={"trust_loopback": True})
@@ -161,7 +161,7 @@ class TestKeys:
             reads.append(1)
             return store
 
-        authenticator = ApiKeys(SettingsModel(), counted, Unguarded(SettingsModel()), lambda: clock["now"])
+        authenticator = ApiKeys(SettingsModel(), counted, OwnerWithoutKeys(SettingsModel()), lambda: clock["now"])
         for _ in range(5):
             authenticator.authenticate(local(token))
         # One for the list, one for the note of its use.
@@ -173,7 +173,7 @@ class TestKeys:
             raise StoreUnavailable("down")
 
         settings = SettingsModel.model_validate({"auth": {"admin_key": ADMIN_KEY}})
-        authenticator = ApiKeys(settings, fail, Unguarded(settings))
+        authenticator = ApiKeys(settings, fail, OwnerWithoutKeys(settings))
         with pytest.raises(StoreUnavailable):
             authenticator.authenticate(local())
         assert authenticator.authenticate(local(ADMIN_KEY)) is ADMIN
@@ -186,7 +186,7 @@ class TestKeys:
             raise StoreUnavailable("nobody at 10.1.2.3")
 
         settings = SettingsModel.model_validate({"auth": {"admin_key": ADMIN_KEY}})
-        authenticator = ApiKeys(settings, fail, Unguarded(settings), lambda: clock["now"])
+        authenticator = ApiKeys(settings, fail, OwnerWithoutKeys(settings), lambda: clock["now"])
         for _ in range(3):
             with pytest.raises(StoreUnavailable) as refused:
                 authenticator.authenticate(local())
@@ -201,7 +201,7 @@ class TestKeys:
 class TestKeyOfTheSettings:
     def test_it_may_do_and_see_everything_and_closes_the_service_to_all_others(self, keys):
         authenticator = keys(auth={"admin_key": ADMIN_KEY})
-        assert authenticator.authenticate(Asker(ADMIN_KEY, "10.0.0.7", "code.example")) is ADMIN
+        assert authenticator.authenticate(RequestCredentials(ADMIN_KEY, "10.0.0.7", "code.example")) is ADMIN
         assert ADMIN.sees_everything
         refusal(authenticator, local())
         refusal(authenticator, local(ADMIN_KEY + "x"))

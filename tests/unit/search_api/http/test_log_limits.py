@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from codequarry.search_api.http.log_limits import ALL_PER_MINUTE, EACH_PER_MINUTE, MOST_KINDS, Bounded
+from codequarry.search_api.http.log_limits import ALL_PER_MINUTE, EACH_PER_MINUTE, MOST_KINDS, BoundedLog
 
 
 @pytest.fixture
@@ -22,20 +22,20 @@ def clock():
 @pytest.fixture
 def bounded(told, clock):
     """Give what bounds lines, by that clock."""
-    return Bounded(lambda kind, times: told.update({kind: times}), "others", lambda: clock["now"])
+    return BoundedLog(lambda kind, times: told.update({kind: times}), "others", lambda: clock["now"])
 
 
 def test_the_first_of_an_address_pass_and_the_rest_are_told_when_the_minute_is_over(bounded, told, clock):
-    assert sum(bounded.lets_pass("one", "401") for _ in range(1000)) == EACH_PER_MINUTE
-    assert bounded.lets_pass("two", "401")
+    assert sum(bounded.allows("one", "401") for _ in range(1000)) == EACH_PER_MINUTE
+    assert bounded.allows("two", "401")
     assert not told
     clock["now"] = 60.0
-    assert bounded.lets_pass("one", "401")
+    assert bounded.allows("one", "401")
     assert told == {"401": 1000 - EACH_PER_MINUTE}
 
 
 def test_many_addresses_together_have_a_bound_too_and_none_is_lost(bounded, told):
-    passed = sum(bounded.lets_pass(str(number), str(number)) for number in range(5000))
+    passed = sum(bounded.allows(str(number), str(number)) for number in range(5000))
     assert passed == ALL_PER_MINUTE
     bounded.flush()
     assert len(told) == MOST_KINDS + 1
@@ -51,11 +51,11 @@ def test_what_can_not_be_told_is_kept(clock):
             raise OSError("no space left")
         said.update({kind: times})
 
-    bounded = Bounded(tell, "others", lambda: clock["now"])
+    bounded = BoundedLog(tell, "others", lambda: clock["now"])
     for _ in range(EACH_PER_MINUTE + 3):
-        bounded.lets_pass("one", "a")
+        bounded.allows("one", "a")
     for _ in range(4):
-        bounded.lets_pass("one", "b")
+        bounded.allows("one", "b")
     bounded.flush()
     full["disk"] = False
     bounded.flush()

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from codequarry.search_api.http.rate_limits import MAX_BUCKETS, RateLimits, Strangers
+from codequarry.search_api.http.rate_limits import MAX_BUCKETS, RateLimits, RefusalLimits
 from codequarry.shared.errors import TooManyRequests
 from codequarry.shared.settings.service import LimitSettings
 
@@ -113,7 +113,7 @@ def test_threads_are_counted_once_each(limited):
 @pytest.fixture
 def strangers(clock):
     """Give limits by address that let three requests a minute be refused."""
-    return Strangers(LimitSettings(refused_per_minute=3), lambda: clock["now"])
+    return RefusalLimits(LimitSettings(refused_per_minute=3), lambda: clock["now"])
 
 
 def refuse(strangers, address, times, token=None):
@@ -133,7 +133,7 @@ def test_an_address_that_was_refused_too_often_is_sent_away_for_a_while(stranger
 
 
 def test_who_shares_an_address_with_somebody_that_tries_keys_goes_on(strangers):
-    strangers.note_let_in("a good key")
+    strangers.note_admitted("a good key")
     refuse(strangers, "192.0.2.1", 3, "a guess")
     strangers.check("192.0.2.1", "a good key")
     strangers.note_refused("192.0.2.1", "a good key")
@@ -144,10 +144,10 @@ def test_who_shares_an_address_with_somebody_that_tries_keys_goes_on(strangers):
 def test_addresses_and_keys_are_not_kept_for_ever(strangers):
     for number in range(MAX_BUCKETS + 10):
         strangers.note_refused(str(number), None)
-        strangers.note_let_in(str(number))
+        strangers.note_admitted(str(number))
     assert (len(strangers._by_address), len(strangers._welcome)) == (MAX_BUCKETS, MAX_BUCKETS)
 
 
 def test_without_a_limit_nobody_is_sent_away():
-    strangers = Strangers(LimitSettings(refused_per_minute=None))
+    strangers = RefusalLimits(LimitSettings(refused_per_minute=None))
     refuse(strangers, "192.0.2.1", 1000)

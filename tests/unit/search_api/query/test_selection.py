@@ -11,13 +11,13 @@ from codequarry.shared.model import Filters, PathGlobs
 def test_nothing_asked_selects_everything():
     selection = select({}, (), include_tests=True)
     assert selection.filters == Filters()
-    assert not selection.asks_for_kind
+    assert not selection.chooses_kind
 
 
 def test_body_and_query_filters_must_both_hold():
     selection = select({"language": ("go",)}, [Clause("kind", "method")], include_tests=True)
     assert selection.filters.terms == (("language", ("go",)), ("symbol_type", ("method",)))
-    assert selection.asks_for_kind
+    assert selection.chooses_kind
 
 
 def test_repeated_clauses_are_alternatives_and_negated_ones_exclude():

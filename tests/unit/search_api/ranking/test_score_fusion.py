@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codequarry.search_api.ranking.score_fusion import SecondScores, blended, key_of, mixed, scored_twice
+from codequarry.search_api.ranking.score_fusion import SecondScores, blended, key_of, mixed, chunks_to_rescore
 from codequarry.search_api.ranking.scoring import Ranked
 from codequarry.search_api.ranking.signals import Signals
 
@@ -73,7 +73,7 @@ def test_a_model_that_tells_nothing_apart_changes_nothing(ranked, scores):
 @pytest.mark.parametrize("signal", ["definition", "phrase", "path"])
 def test_what_was_asked_for_by_name_is_no_matter_of_meaning(ranked, signal):
     items = ranked(0.9, 0.6, 0.4, a=Signals(**{signal: 0.9}))
-    assert scored_twice(items, 2) == [items[1].candidate.chunk]
+    assert chunks_to_rescore(items, 2) == [items[1].candidate.chunk]
     again = blended(items, SecondScores(1.0, scores_of(items[1:], 0.5, 1.0)))
     assert [(name_of(item), item.score) for item in again] == [("a", 0.9), ("c", 0.6), ("b", 0.4)]
 

@@ -9,7 +9,7 @@ import pytest
 from codequarry.search_api.ranking import second_stage as second
 from codequarry.search_api.ranking.score_fusion import key_of
 from codequarry.search_api.ranking.second_stage import (
-    LEFT_ALONE_SECONDS,
+    PAUSE_SECONDS,
     RETRY_SECONDS,
     SecondStage,
     second_stage,
@@ -103,7 +103,7 @@ def test_a_model_that_is_silent_is_left_alone_for_a_while(stage, chunks, model, 
     assert "3 were not scored within 0.05 s" in silent.score("query", chunks, ORIGINS).warning
     assert "did not answer a moment ago" in silent.score("query", chunks, ORIGINS).warning
     assert len(model.asked) == 1
-    clock.now += LEFT_ALONE_SECONDS
+    clock.now += PAUSE_SECONDS
     model.slow_from = None
     assert silent.score("query", chunks, ORIGINS).warning == ""
 
@@ -112,13 +112,13 @@ def test_searches_that_a_model_is_too_slow_for_leave_so_many_runs_of_it_behind_a
     stage, chunks, model, clock, monkeypatch
 ):
     """What it remembers comes at once, so that it is not silent; what it must read holds it up."""
-    monkeypatch.setattr(second, "MOST_LEFT_BEHIND", 3)
+    monkeypatch.setattr(second, "MAX_ABANDONED_CALLS", 3)
     model.slow_from = 1
     slow = stage(seconds=0.01)
     said = []
     for _ in range(5):
         said.append(slow.score("query", chunks, ORIGINS).warning)
-        clock.now += LEFT_ALONE_SECONDS
+        clock.now += PAUSE_SECONDS
     assert len(model.asked) == 3
     assert ["is still busy with earlier searches" in one for one in said] == [False] * 3 + [True] * 2
     model.slow_from = None

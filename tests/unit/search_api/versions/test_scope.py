@@ -39,7 +39,7 @@ CATALOG = {
 }
 
 
-class Past:
+class History:
     """The transactions of `HEAD`'s timelines; timeline 1 also stood at OLD."""
 
     def points(self, timeline):
@@ -57,7 +57,7 @@ def scope(*names, commits=(), as_of=None, head=HEAD, kind="ref", **fields):
         tuple(VersionSpecifier(kind, name) for name in names),
         tuple(VersionSpecifier("commit", commit) for commit in commits),
     )
-    return resolve(head, CATALOG, Selection(version=query, **fields), Past(), as_of)
+    return resolve(head, CATALOG, Selection(version=query, **fields), History(), as_of)
 
 
 def seen(found):
@@ -164,7 +164,7 @@ def test_an_unknown_version_is_refused_with_what_there_is_and_how_to_index_it():
 
 def test_in_an_empty_index_a_version_is_refused_with_how_to_begin():
     with pytest.raises(NotIndexed, match=r"'dev' is not indexed.*codequarry index PATH_OR_URL"):
-        resolve(Head(), {}, Selection(version=VersionQuery((VersionSpecifier("ref", "dev"),))), Past())
+        resolve(Head(), {}, Selection(version=VersionQuery((VersionSpecifier("ref", "dev"),))), History())
 
 
 def test_every_version_of_a_list_must_be_somewhere():
@@ -230,7 +230,7 @@ def test_too_many_layers_are_refused():
     }
     records = {number: ("path.py", str(number)) for number in timelines}
 
-    class ManyPasts(Past):
+    class ManyPasts(History):
         def record(self, timeline, number):
             return TransactionRecord(timeline, number, "", "", "", "", 0, "", 1, 4, records[timeline])
 
@@ -247,8 +247,8 @@ def test_paths_count_as_layers_do():
     """Each glob is a clause in each layer, of which an engine takes about a thousand."""
     many = tuple(PathGlobs((f"folder-{number}/",)) for number in range(MAX_CLAUSES // 2))
     with pytest.raises(UsageError, match=f"{MAX_CLAUSES // 2} path globs; name fewer repositories"):
-        resolve(replace(HEAD, allowed={"core": many}), CATALOG, Selection(), Past())
-    assert resolve(replace(HEAD, allowed={"core": many[:200]}), CATALOG, Selection(), Past())
+        resolve(replace(HEAD, allowed={"core": many}), CATALOG, Selection(), History())
+    assert resolve(replace(HEAD, allowed={"core": many[:200]}), CATALOG, Selection(), History())
 
 
 def test_a_cursor_sees_what_its_first_page_saw():

@@ -3,7 +3,7 @@
 import pytest
 from werkzeug.datastructures import Headers
 
-from codequarry.search_api.webhooks.events import Event, Unconcerned
+from codequarry.search_api.webhooks.events import Event, IgnoredEvent
 from codequarry.search_api.webhooks.generic import read_generic
 from codequarry.search_api.webhooks.gitlab import read_gitlab
 from codequarry.search_api.webhooks.hub_events import read_hub_event
@@ -100,7 +100,7 @@ def test_a_system_hook_of_gitlab_is_read_like_that_of_a_project():
     ],
 )
 def test_what_does_not_concern_the_index_has_a_reason(parsed, says):
-    assert isinstance(parsed, Unconcerned)
+    assert isinstance(parsed, IgnoredEvent)
     assert says in parsed.reason
 
 

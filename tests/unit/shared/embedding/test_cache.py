@@ -8,7 +8,7 @@ import pytest
 from codequarry.shared.embedding.cache import embed_with_cache, vector_key
 from codequarry.shared.embedding.factory import open_built_in
 from codequarry.shared.embedding.tokens import count_tokens
-from codequarry.shared.errors import EmbeddingError, TextsRefused
+from codequarry.shared.errors import EmbeddingError, TextsRejected
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
 from codequarry.shared.store.port import Store
@@ -89,7 +89,7 @@ def test_refused_texts_are_named_after_all_others_are_kept(
     store = open_cache(8)
     server.refused = {"bad"}
     texts = ["good", "bad", "fine", "bad", "late"]
-    with pytest.raises(TextsRefused) as caught:
+    with pytest.raises(TextsRejected) as caught:
         embed_with_cache(texts, connect(batch_size=2, concurrency=1), store)
     assert caught.value.reasons == {1: "this input is not allowed", 3: "this input is not allowed"}
     server.requests.clear()

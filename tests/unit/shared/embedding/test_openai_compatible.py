@@ -18,7 +18,7 @@ from stamina.instrumentation import RetryDetails
 from codequarry.shared.embedding.openai_compatible import OpenAICompatibleEmbedder, batches
 from codequarry.shared.embedding.retries import Patience
 from codequarry.shared.embedding.tokens import count_tokens
-from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError, TextsRefused, UsageError
+from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError, TextsRejected, UsageError
 
 KEY = "sk-secret"
 
@@ -234,7 +234,7 @@ def test_a_wrong_answer_is_never_used(server: Any, connect: Any, body: object, s
 def test_one_bad_text_is_found_and_the_others_are_not_lost(server: Any, connect: Any) -> None:
     texts = [f"text {number}" for number in range(50)]
     server.refused = {"text 17", "text 40"}
-    with pytest.raises(TextsRefused, match=r"refused 2 texts .text 17: this input is not allowed") as caught:
+    with pytest.raises(TextsRejected, match=r"refused 2 texts .text 17: this input is not allowed") as caught:
         connect(batch_size=25, concurrency=2).embed_documents(texts)
     assert set(caught.value.reasons) == {17, 40}
     assert set(caught.value.vectors) == set(range(50)) - {17, 40}
@@ -245,7 +245,7 @@ def test_a_request_that_is_wrong_itself_is_not_narrowed_down(server: Any, connec
     server.script.extend([server.Reply(400, {"error": {"message": "unknown field input_type"}})] * 9)
     with pytest.raises(EmbeddingError, match="refuses every text: unknown field input_type") as caught:
         connect(document_input_type="x").embed_documents([f"text {number}" for number in range(64)])
-    assert not isinstance(caught.value, TextsRefused)
+    assert not isinstance(caught.value, TextsRejected)
     assert len(server.requests) == 2
 
 

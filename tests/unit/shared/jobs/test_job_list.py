@@ -9,7 +9,7 @@ import pytest
 from codequarry.shared.catalog.deliveries import end_delivery, new_delivery
 from codequarry.shared.catalog.ledger import change_head
 from codequarry.shared.errors import IndexMoved, NotIndexed, StoreUnavailable, WrongState
-from codequarry.shared.jobs.housekeeping import forget_old, tidy
+from codequarry.shared.jobs.housekeeping import forget_old, requeue_lost
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
 from codequarry.shared.jobs.job_list import (
     change_job,
@@ -22,7 +22,7 @@ from codequarry.shared.jobs.job_list import (
     submit_within,
 )
 from codequarry.shared.jobs.lifecycle import beaten, cancelled, ended, failed_once, retried
-from codequarry.shared.versions.moves import hold_still, leave, let_go
+from codequarry.shared.versions.moves import hold_timelines, switch_edition, release_timelines
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_job_that_showed_life_since_it_was_looked_at_is_not_lost(store):
         change_job(store, seen.id, lambda known: beaten(known, "me", {}))
         return True
 
-    assert tidy(store, beats_meanwhile) == []
+    assert requeue_lost(store, beats_meanwhile) == []
     assert read_job(store, job.id).state == "running"
 
 
@@ -129,7 +129,7 @@ def test_a_job_whose_holder_died_waits_again_and_old_ones_go(store):
         submit(store, request(repo))
     lost, alive, done = (claim(store, job.id, job.repo) for job in list_jobs(store))
     change_job(store, done.id, lambda job: ended(job, job.holder, "done"))
-    assert [job.id for job in tidy(store, lambda job: job.holder == lost.holder)] == [lost.id]
+    assert [job.id for job in requeue_lost(store, lambda job: job.holder == lost.holder)] == [lost.id]
     forget_old(store, 0, 0)
     states = {job.repo: job.state for job in list_jobs(store)}
     assert states == {lost.repo: "queued", alive.repo: "running"}
@@ -148,7 +148,7 @@ def test_what_points_to_a_job_goes_with_it(store):
         submit(store, request(repo))
     ended_job = next(job for job in list_jobs(store) if job.repo == "ended")
     change_job(store, ended_job.id, cancelled)
-    tidy(store, lambda _: False)
+    requeue_lost(store, lambda _: False)
     [pointer] = store.list_documents("job-waiting:")
     assert "waits" in pointer.key
 
@@ -225,7 +225,7 @@ def test_a_job_that_is_tried_again_while_somebody_puts_it_away_is_not_lost(store
                 tried.append(change_job(store, job.id, retried))
             return document
 
-    tidy(Meddled(), lambda _: False)
+    requeue_lost(Meddled(), lambda _: False)
     assert read_job(store, job.id).state == "queued"
     assert [one.state for one in list_jobs(store)] == ["queued"]
     assert claim_next(store, "me").id == job.id
@@ -237,7 +237,7 @@ def test_what_a_crash_left_of_an_ended_job_is_put_away(store):
     body = store.read_document(f"job-ended:{job.id}").body
     store.write_document(f"job:{job.id}", body, None)
     assert [one.id for one in list_jobs(store)] == [job.id]
-    tidy(store, lambda _: False)
+    requeue_lost(store, lambda _: False)
     assert store.list_documents("job:") == []
     assert [one.id for one in list_jobs(store)] == [job.id]
     forget_old(store, 3600, 3600)
@@ -289,10 +289,10 @@ def test_a_request_does_not_join_what_comes_before_the_opposite(store):
 def test_nothing_is_asked_for_in_an_edition_that_the_index_has_left(store, is_done):
     """A migration copies the catalog while it holds the head document still."""
     job, _ = submit(store, request())
-    change_head(store, lambda head: (hold_still(head, "mover", 2, "minilm"), None))
+    change_head(store, lambda head: (hold_timelines(head, "mover", 2, "minilm"), None))
 
     def go_on(head):
-        return (leave(head, "mover", replace(head, move=None), "now") if is_done else let_go(head, "mover")), None
+        return (switch_edition(head, "mover", replace(head, move=None), "now") if is_done else release_timelines(head, "mover")), None
 
     with ThreadPoolExecutor(3) as pool:
         writers = [
@@ -320,6 +320,6 @@ def test_documents_that_are_no_jobs_are_passed_over_and_fields_of_a_later_versio
         with pytest.raises(NotIndexed):
             change_job(store, str(number), cancelled)
     assert [one.id for one in list_jobs(store)] == [job.id]
-    assert tidy(store, lambda _: True) == []
+    assert requeue_lost(store, lambda _: True) == []
     forget_old(store, 0, 0)
     assert claim_next(store, "me").id == job.id

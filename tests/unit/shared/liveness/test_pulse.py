@@ -39,10 +39,10 @@ def test_a_call_is_given_up_as_soon_as_there_are_no_signs_and_not_before(server)
     made, given_up = Pulse(server), threading.Event()
     with made.watched(given_up.set):
         wait_until(lambda: server.asked > 3)
-        assert not given_up.is_set() and made.lets_pass()
+        assert not given_up.is_set() and made.allows()
         server.lives = False
         assert given_up.wait(SOON)
-    assert not made.lets_pass()
+    assert not made.allows()
 
 
 def test_a_call_that_has_ended_is_not_given_up(server):
@@ -58,18 +58,18 @@ def test_a_call_that_has_ended_is_not_given_up(server):
 def test_a_silent_server_is_called_again_when_it_gives_a_sign_or_one_call_after_a_while(server, monkeypatch):
     made = Pulse(server)
     server.lives = False
-    made.is_gone()
-    wait_until(lambda: not made.lets_pass() and server.asked > 1)
+    made.record_failure()
+    wait_until(lambda: not made.allows() and server.asked > 1)
     server.lives = True
-    wait_until(made.lets_pass)
-    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", 0.2)
+    wait_until(made.allows)
+    monkeypatch.setattr(pulse, "PAUSE_SECONDS", 0.2)
     deaf = Server()
     deaf.lives = False
     untrusted = Pulse(deaf)
     with untrusted.watched(lambda: None):
-        wait_until(lambda: not untrusted.lets_pass())
+        wait_until(lambda: not untrusted.allows())
         # It is asked for signs all the while.
-        wait_until(untrusted.lets_pass)
+        wait_until(untrusted.allows)
 
 
 def test_a_server_of_which_nothing_is_wanted_is_not_watched(server, monkeypatch):

@@ -9,7 +9,7 @@ from codequarry.shared.catalog import ledger
 from codequarry.shared.catalog.ledger import change_head, read_head
 from codequarry.shared.errors import Conflict, IndexMoved, LeaseHeld
 from codequarry.shared.versions.head import Head, Lease, Move, Timeline
-from codequarry.shared.versions.moves import beat, hold_still, leave, let_go, successor
+from codequarry.shared.versions.moves import beat, hold_timelines, switch_edition, release_timelines, successor
 from codequarry.shared.versions.transactions import check_held, new_timeline
 
 HEAD = Head(
@@ -19,7 +19,7 @@ HEAD = Head(
     timelines={1: Timeline("a", 5, "c1", Lease("writer", 7)), 8: Timeline("b", lease=Lease("writer", 9))},
     defaults={"a": 1},
 )
-STILL = hold_still(HEAD, "mover", 2, "other")
+STILL = hold_timelines(HEAD, "mover", 2, "other")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def add(head):
 
 def test_a_move_goes_through_the_stores_and_is_not_there_before():
     assert "move" not in HEAD.to_json()
-    for head in (HEAD, STILL, beat(STILL, "mover"), leave(STILL, "mover", HEAD, "2024")):
+    for head in (HEAD, STILL, beat(STILL, "mover"), switch_edition(STILL, "mover", HEAD, "2024")):
         assert Head.from_json(head.to_json()) == head
 
 
@@ -43,30 +43,30 @@ def test_the_other_edition_begins_with_all_that_is_published_and_nothing_else():
 
 
 def test_only_one_migration_ends_at_a_time():
-    assert hold_still(STILL, "mover", 2, "other") == STILL
+    assert hold_timelines(STILL, "mover", 2, "other") == STILL
     with pytest.raises(LeaseHeld):
-        hold_still(STILL, "another", 3, "third")
+        hold_timelines(STILL, "another", 3, "third")
 
 
 def test_a_move_that_others_took_for_dead_cannot_end():
-    for late in (HEAD, hold_still(HEAD, "another", 3, "third")):
-        for act in (lambda head: beat(head, "mover"), lambda head: leave(head, "mover", HEAD, "2024")):
+    for late in (HEAD, hold_timelines(HEAD, "another", 3, "third")):
+        for act in (lambda head: beat(head, "mover"), lambda head: switch_edition(head, "mover", HEAD, "2024")):
             with pytest.raises(Conflict):
                 act(late)
-        assert let_go(late, "mover") == late
-    assert let_go(STILL, "mover") == HEAD
+        assert release_timelines(late, "mover") == late
+    assert release_timelines(STILL, "mover") == HEAD
 
 
 def test_what_changed_after_it_was_copied_is_never_left_behind():
     """Somebody took the move for dead, published, and the migration held still once more."""
     published = replace(STILL, timelines=STILL.timelines | {1: Timeline("a", 6, "c2")})
     with pytest.raises(Conflict):
-        leave(published, "mover", STILL, "2024")
+        switch_edition(published, "mover", STILL, "2024")
 
 
 def test_a_left_edition_takes_no_change_and_no_batch(store):
-    change_head(store, lambda head: (hold_still(head, "mover", 2, "other"), None))
-    change_head(store, lambda head: (leave(head, "mover", head, "2024"), None), "mover")
+    change_head(store, lambda head: (hold_timelines(head, "mover", 2, "other"), None))
+    change_head(store, lambda head: (switch_edition(head, "mover", head, "2024"), None), "mover")
     for mover in ("", "mover"):
         with pytest.raises(IndexMoved, match="moved to model 'other'"):
             change_head(store, add, mover)
@@ -75,24 +75,24 @@ def test_a_left_edition_takes_no_change_and_no_batch(store):
 
 
 def test_writers_wait_until_the_migration_lets_go(store):
-    change_head(store, lambda head: (hold_still(head, "mover", 2, "other"), None))
+    change_head(store, lambda head: (hold_timelines(head, "mover", 2, "other"), None))
     writer = threading.Thread(target=change_head, args=(store, add))
     writer.start()
     change_head(store, lambda head: (beat(head, "mover"), None), "mover")
     assert read_head(store).counter == 0
-    change_head(store, lambda head: (let_go(head, "mover"), None), "mover")
+    change_head(store, lambda head: (release_timelines(head, "mover"), None), "mover")
     writer.join()
     assert read_head(store).counter == 1
 
 
 def test_writers_go_on_without_a_migration_that_shows_no_life(store, monkeypatch):
     monkeypatch.setattr(ledger, "MOVE_SECONDS", 0.1)
-    change_head(store, lambda head: (hold_still(head, "mover", 2, "other"), None))
+    change_head(store, lambda head: (hold_timelines(head, "mover", 2, "other"), None))
     assert change_head(store, add) == 1
     assert read_head(store).move is None
     with pytest.raises(Conflict):
-        change_head(store, lambda head: (leave(head, "mover", head, "2024"), None), "mover")
+        change_head(store, lambda head: (switch_edition(head, "mover", head, "2024"), None), "mover")
 
 
 def test_the_move_says_where_the_index_is():
-    assert leave(STILL, "mover", HEAD, "2024").move == Move("mover", 2, "other", 0, True, "2024")
+    assert switch_edition(STILL, "mover", HEAD, "2024").move == Move("mover", 2, "other", 0, True, "2024")

@@ -10,7 +10,7 @@ import pytest
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.checksums import RESERVED_BYTES, checksum_vfs
-from codequarry.shared.store.embedded.damaged_database import Wreck
+from codequarry.shared.store.embedded.damaged_database import DamagedDatabase
 from codequarry.shared.store.embedded.pages import PAGE_BYTES, PageFile
 from codequarry.shared.store.embedded.schema import DATABASE, create_tables
 from codequarry.shared.store.embedded.trees import Trees
@@ -136,7 +136,7 @@ def filled(path: Path, connection: apsw.Connection) -> dict[str, int]:
 
 def test_an_inner_page_takes_none_of_those_below_it_along(path: Path, filled: dict[str, int]) -> None:
     overwrite(path, filled["payload"], filled["path"])
-    wreck = Wreck(path)
+    wreck = DamagedDatabase(path)
     assert [row for row, _ in wreck.records("path")] and wreck.damaged_pages == 2
     assert sorted(row for row, _ in wreck.records("payload")) == list(range(1, 4001))
     assert wreck.may_lack_rows, "that such a page is an inner one, nobody can tell any more"
@@ -146,7 +146,7 @@ def test_an_inner_page_takes_none_of_those_below_it_along(path: Path, filled: di
 @pytest.mark.parametrize("lost", [(1,), (2,), (1, 3), (2, 4)])
 def test_first_pages_are_not_needed(path: Path, filled: dict[str, int], lost: tuple[int, ...]) -> None:
     overwrite(path, *lost)
-    wreck = Wreck(path)
+    wreck = DamagedDatabase(path)
     assert sorted(row for row, _ in wreck.records("payload")) == list(range(1, 4001))
     assert sorted(str(values[1]) for _, values in wreck.records("path")) == sorted(
         f"folder/{number}.py" for number in range(1, 4001)
@@ -160,11 +160,11 @@ def test_what_was_cut_off_counts_as_damaged(path: Path, filled: dict[str, int]) 
     pages = path.stat().st_size // PAGE_BYTES
     with path.open("r+b") as file:
         file.truncate(30 * PAGE_BYTES + 17)
-    wreck = Wreck(path)
+    wreck = DamagedDatabase(path)
     assert (wreck.pages, wreck.damaged_pages) == (pages, pages - 30)
     assert wreck.may_lack_rows
     path.unlink()
-    wreck = Wreck(path)
+    wreck = DamagedDatabase(path)
     assert wreck.may_lack_rows and wreck.may_lack_documents and list(wreck.records("document")) == []
 
 
@@ -172,7 +172,7 @@ def test_a_database_whose_log_is_lost_is_empty(path: Path, connection: apsw.Conn
     create_tables(connection, 8)
     copy = path.with_name("copy")
     shutil.copyfile(path, copy)
-    wreck = Wreck(copy)
+    wreck = DamagedDatabase(copy)
     assert wreck.may_lack_rows and wreck.may_lack_documents
 
 
@@ -180,4 +180,4 @@ def test_a_damaged_file_of_an_older_format_is_left_to_its_release(path: Path, co
     create_tables(connection, 8)
     connection.pragma("user_version", 2)
     with pytest.raises(StoreDamaged, match="format 2"):
-        Wreck(path)
+        DamagedDatabase(path)

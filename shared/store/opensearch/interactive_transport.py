@@ -2,7 +2,7 @@
 
 The library's own transport waits as long as a run may. Here each node has a transport of its own, so that a request
 goes to a node of our choice, and what ``liveness/pulse.py`` knows of that node decides how long it is waited for. A
-``PromptTransport`` takes the place of the library's transport in a client that is made for one deadline.
+``InteractiveTransport`` takes the place of the library's transport in a client that is made for one deadline.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ class NodeSilent(LateAnswer):
     """The node gave no sign of life; another one may be asked at once."""
 
 
-class PromptNode:
+class MonitoredNode:
     """One node: its own transport, and what is known of its life."""
 
     def __init__(self, url: str, make_client: MakeClient, connections: int, sign_seconds: float) -> None:
@@ -65,17 +65,17 @@ class PromptNode:
         except NoConnection as error:
             raise self._explained(error) from error
         except TransportError:
-            self.pulse.is_there()  # it has answered, if not well
+            self.pulse.record_success()  # it has answered, if not well
             raise
-        self.pulse.is_there()
+        self.pulse.record_success()
         return answer
 
     def _explained(self, error: NoConnection) -> NoConnection:
         if isinstance(error.info, NewConnectionError):
-            self.pulse.is_gone()
+            self.pulse.record_failure()
             return error
         if isinstance(error.info, ConnectTimeoutError):
-            self.pulse.is_gone()
+            self.pulse.record_failure()
             return NodeSilent("TIMEOUT", str(error.info), error.info)
         return LateAnswer(*error.args) if isinstance(error, ConnectionTimeout) else error
 
@@ -85,16 +85,16 @@ class Nodes:
 
     def __init__(self, urls: Sequence[str], make_client: MakeClient, connections: int) -> None:
         sign_seconds = SIGN_SECONDS / min(NODES_TRIED, len(urls))
-        self._nodes = [PromptNode(url, make_client, connections, sign_seconds) for url in urls]
+        self._nodes = [MonitoredNode(url, make_client, connections, sign_seconds) for url in urls]
         self.serializer = self._nodes[0].transport.serializer
         self._turn = 0
         self._unready_until = float("-inf")
 
-    def alive(self) -> Iterator[PromptNode]:
+    def alive(self) -> Iterator[MonitoredNode]:
         """Yield the nodes that are not known to be silent, another one first each time."""
         self._turn += 1
         start = self._turn % len(self._nodes)
-        return (node for node in self._nodes[start:] + self._nodes[:start] if node.pulse.lets_pass())
+        return (node for node in self._nodes[start:] + self._nodes[:start] if node.pulse.allows())
 
     def note(self, status: object) -> None:
         """Take note of the status of an answer."""
@@ -111,7 +111,7 @@ class Nodes:
             node.transport.close()
 
 
-class PromptTransport:
+class InteractiveTransport:
     """Sends the requests of one client, which all end by a deadline."""
 
     def __init__(self, nodes: Nodes, deadline: Deadline) -> None:

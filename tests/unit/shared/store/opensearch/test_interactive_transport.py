@@ -13,7 +13,7 @@ from codequarry.shared.liveness import pulse
 from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.model import Filters, Layer, Snapshot
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch import connection, prompt
+from codequarry.shared.store.opensearch import connection, interactive_transport
 from codequarry.shared.store.opensearch.connection import Retries
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
@@ -92,17 +92,17 @@ def stores():
 def _impatient(monkeypatch):
     monkeypatch.setattr(pulse, "PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr(pulse, "AGAIN_SECONDS", 0.05)
-    monkeypatch.setattr(prompt, "SIGN_SECONDS", SOON)
+    monkeypatch.setattr(interactive_transport, "SIGN_SECONDS", SOON)
     monkeypatch.setattr(pulse, "_known", {})
     monkeypatch.setattr(pulse, "INTEREST_SECONDS", 0.2)
     # What is not given up for want of a sign is not given up in a test.
-    monkeypatch.setattr(prompt, "QUICK_SECONDS", FOR_EVER)
-    monkeypatch.setattr(prompt, "SLOW_SECONDS", FOR_EVER)
+    monkeypatch.setattr(interactive_transport, "QUICK_SECONDS", FOR_EVER)
+    monkeypatch.setattr(interactive_transport, "SLOW_SECONDS", FOR_EVER)
 
 
 @pytest.fixture
 def _quick_signs(monkeypatch):
-    monkeypatch.setattr(prompt, "SIGN_SECONDS", 0.3)
+    monkeypatch.setattr(interactive_transport, "SIGN_SECONDS", 0.3)
 
 
 def waiting(store, seconds=FOR_EVER):
@@ -119,7 +119,7 @@ def wait_until(holds):
 
 @pytest.mark.usefixtures("_quick_signs")
 def test_who_waits_is_told_of_a_node_that_hangs_the_next_ones_at_once_and_it_is_found_again(nodes, stores, monkeypatch):
-    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", FOR_EVER)
+    monkeypatch.setattr(pulse, "PAUSE_SECONDS", FOR_EVER)
     node = nodes()
     store = stores(node)
     node.talks.clear()
@@ -159,7 +159,7 @@ def test_a_search_ends_when_its_node_falls_silent_in_the_middle_of_it(nodes, sto
 
 
 def test_a_node_that_takes_no_connections_any_more_is_given_up_as_well(monkeypatch):
-    monkeypatch.setattr(prompt, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(interactive_transport, "CONNECT_SECONDS", 0.2)
     with (
         socket.create_server(("127.0.0.1", 0), backlog=0) as full,
         socket.create_connection(full.getsockname()),
@@ -181,7 +181,7 @@ def test_a_node_that_hangs_is_passed_over_where_there_are_others(nodes, stores):
 
 
 def test_what_takes_too_long_on_a_node_that_shows_life_ends_and_shuts_nobody_out(nodes, stores, monkeypatch):
-    monkeypatch.setattr(prompt, "SLOW_SECONDS", 0.3)
+    monkeypatch.setattr(interactive_transport, "SLOW_SECONDS", 0.3)
     node = nodes()
     store = stores(node)
     node.searches.clear()
@@ -192,8 +192,8 @@ def test_what_takes_too_long_on_a_node_that_shows_life_ends_and_shuts_nobody_out
 
 
 def test_a_node_that_has_just_refused_to_search_has_little_time_for_the_next_answers(serve, monkeypatch):
-    monkeypatch.setattr(prompt, "UNREADY_ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr(prompt, "QUICK_SECONDS", FOR_EVER)
+    monkeypatch.setattr(interactive_transport, "UNREADY_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(interactive_transport, "QUICK_SECONDS", FOR_EVER)
     slow, over = threading.Event(), threading.Event()
 
     def reply(method, _, __):
@@ -249,7 +249,7 @@ def test_a_busy_cluster_is_asked_once_more_where_somebody_waits_and_often_where_
 
     monkeypatch.setattr(pulse, "PATIENCE_SECONDS", FOR_EVER)
     monkeypatch.setattr(connection, "patient_retries", lambda settings: Retries(settings.max_retries, *[0.001] * 3))
-    monkeypatch.setattr(connection, "prompt_retries", lambda _: Retries(1, *[0.001] * 3))
+    monkeypatch.setattr(connection, "interactive_retries", lambda _: Retries(1, *[0.001] * 3))
     assert not stamina.is_testing()
     store = OpenSearchStore(OpenSearchSettings(urls=(serve(busy),), max_retries=5), 4)
     with pytest.raises(StoreUnavailable):
@@ -264,7 +264,7 @@ def test_a_busy_cluster_is_asked_once_more_where_somebody_waits_and_often_where_
 def test_runs_wait_for_a_cluster_although_somebody_else_gave_it_up(nodes, stores):
     node = nodes()
     store = stores(node)
-    pulse.pulse_of(node.url, lambda _: True).is_gone()
+    pulse.pulse_of(node.url, lambda _: True).record_failure()
     with pytest.raises(StoreUnavailable):
         waiting(store).read_document("head")
     assert node.asked == []

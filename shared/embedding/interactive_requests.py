@@ -10,7 +10,7 @@ from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
 from codequarry.shared.liveness.pulse import Silent, pulse_of
 
 
-class PromptRequests:
+class InteractiveRequests:
     """The requests to one server that are answered soon or not at all; may be used from several threads."""
 
     def __init__(self, api: EmbeddingsApi, base_url: str, credentials: ApiCredentials) -> None:
@@ -22,7 +22,7 @@ class PromptRequests:
 
         EmbedderUnavailable as soon as the server shows no sign of life, and at once if it showed none a moment ago.
         """
-        if not self._pulse.lets_pass():
+        if not self._pulse.allows():
             raise EmbedderUnavailable(f"{self._where} did not answer a moment ago")
         self._api.connected()  # the time that this takes is not the server's
         is_wanted = Event()
@@ -36,11 +36,11 @@ class PromptRequests:
             raise EmbedderUnavailable(f"{self._where} did not answer within {patience.timeout:g} s") from None
         except EmbeddingError as error:
             if not isinstance(error, EmbedderUnavailable):
-                self._pulse.is_there()  # it has answered, if not well
+                self._pulse.record_success()  # it has answered, if not well
             raise
         finally:
             is_wanted.clear()
-        self._pulse.is_there()
+        self._pulse.record_success()
         return body
 
 

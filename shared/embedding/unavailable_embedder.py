@@ -8,7 +8,7 @@ from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.errors import EmbedderUnavailable
 
 
-class AbsentEmbedder:
+class UnavailableEmbedder:
     """Has the name and dimension of a model, and says ``reason`` whenever it is to embed something."""
 
     preferred_batch = 1

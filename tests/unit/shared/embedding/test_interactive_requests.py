@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codequarry.shared.embedding import prompt, retries
+from codequarry.shared.embedding import interactive_requests, retries
 from codequarry.shared.embedding.retries import Patience
 from codequarry.shared.errors import EmbedderUnavailable
 from codequarry.shared.liveness import pulse
@@ -21,14 +21,14 @@ def _only_signs_end_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulse, "_known", {})
     monkeypatch.setattr(pulse, "PATIENCE_SECONDS", 0.02)
     monkeypatch.setattr(pulse, "AGAIN_SECONDS", 0.02)
-    monkeypatch.setattr(pulse, "LEFT_ALONE_SECONDS", FOR_EVER)
+    monkeypatch.setattr(pulse, "PAUSE_SECONDS", FOR_EVER)
     monkeypatch.setattr(retries, "QUERY_TIMEOUT_SECONDS", SOON)
 
 
 @pytest.fixture
 def _quick_signs(monkeypatch: pytest.MonkeyPatch) -> None:
-    gives_sign = prompt._gives_sign
-    monkeypatch.setattr(prompt, "_gives_sign", lambda url, credentials, _: gives_sign(url, credentials, 0.3))
+    gives_sign = interactive_requests._gives_sign
+    monkeypatch.setattr(interactive_requests, "_gives_sign", lambda url, credentials, _: gives_sign(url, credentials, 0.3))
 
 
 def until_it_answers(ask: Any) -> Any:
@@ -79,4 +79,4 @@ def test_a_query_ends_at_its_limit_also_where_there_is_life_and_is_not_repeated(
 def test_a_dimension_that_somebody_waits_for_is_not_waited_for_longer_than_a_query(server: Any, connect: Any) -> None:
     server.talks.clear()
     with pytest.raises(EmbedderUnavailable, match="shows no sign of life"):
-        connect(max_retries=6, timeout_seconds=FOR_EVER, prompt=True).dimension  # noqa: B018 - it asks the server
+        connect(max_retries=6, timeout_seconds=FOR_EVER, interactive_requests=True).dimension  # noqa: B018 - it asks the server
