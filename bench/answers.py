@@ -1,7 +1,7 @@
-"""How long it takes to check and to write one answer: the JSON that HTTP, MCP and ``--json`` share.
+"""Measure how long it takes to validate and write an answer: the JSON that HTTP, MCP and ``--json`` share.
 
-Reads a kept answer, makes a typed answer of it, and measures validation, ``to_json`` and the text, each the best of
-several rounds.
+Reads a stored answer, converts it to its dataclasses, and measures validation, ``to_json`` and the JSON text, each the
+best of several rounds.
 
     codequarry search "retry delay" --json > answer.json
     python -m bench.answers answer.json
@@ -21,7 +21,7 @@ ROUNDS = 7
 
 
 def microseconds(call: Callable[[], object]) -> float:
-    """Return the time of a call: the fastest of the rounds, which other work disturbed least."""
+    """Return the time of a call in the fastest round, which other work disturbed least."""
     return min(timeit.repeat(call, number=CALLS, repeat=ROUNDS)) / CALLS * 1e6
 
 

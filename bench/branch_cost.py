@@ -1,7 +1,7 @@
-"""What a branch costs: seconds, embedded texts and disk, and what many of them cost a search of the default branch.
+"""Measure what a branch costs (seconds, embedded texts, disk) and how branches slow searches of the default branch.
 
-Clones a repository, indexes it, and then branches of it that each change some files, one after the other; before and
-after that it asks the questions of bench/questions on the default branch. All in --scratch, which is left for a look.
+Clones a repository, indexes it, and then indexes branches that each change some files, one after the other. Before and
+after that it asks the questions of bench/questions on the default branch. Everything is in --scratch and is kept.
 
     python -m bench.branch_cost ~/src/symfony --scratch ~/branches --branches 200 --files 20
 """
@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# Before numpy, as the command line and the service do.
+# Must be set before numpy is imported, as in the command line and the service.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from bench.acceptance.questions import load
@@ -27,26 +27,26 @@ from codequarry.shared.store.factory import open_store
 from codequarry.shared.versions.refs import Ref
 
 TOP_K = 20
-# A file that a person edits: not empty, not generated.
+# Files that a person would edit are neither empty nor generated.
 LEAST_BYTES, MOST_BYTES = 200, 50_000
 COMMENTS = {".php": "//", ".py": "#", ".go": "//", ".java": "//", ".js": "//", ".ts": "//", ".rs": "//", ".rb": "#"}
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A clone, and the index of it."""
+    """A clone and its index."""
 
     clone: Path
     settings: SettingsModel
 
     def git(self, *arguments: str) -> str:
-        """Run git in the clone."""
+        """Run git in the clone and return its output."""
         account = ("-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false")
         command = ["git", "-C", str(self.clone), *account, *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def make_branch(self, name: str, start: str, files: list[Path], number: int) -> None:
-        """Commit an edit of each file: one line in the middle, one at the end."""
+        """Commit an edit of each file: one line in the middle and one at the end."""
         self.git("checkout", "--quiet", "-B", name, start)
         for path in files:
             lines = path.read_text(errors="surrogateescape").splitlines(keepends=True)
@@ -61,12 +61,12 @@ class Bench:
         return [path for path in paths if path.is_file() and LEAST_BYTES <= path.stat().st_size <= MOST_BYTES]
 
     def disk(self) -> int:
-        """Return the bytes of the store, without the mirrors."""
+        """Return the size of the store in bytes, without the mirrors."""
         store = self.settings.home / "store"
         return sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
 
     def index(self, ref: Ref | None = None) -> IndexReport:
-        """Index a version in this process, with a store of its own: as a command does, without its start."""
+        """Index a version in this process as the command does, but without the start-up time."""
         embedder = open_embedder(self.settings.embedding, self.settings.home / "models")
         store = open_store(self.settings, embedder.dimension)
         try:
@@ -76,11 +76,13 @@ class Bench:
             embedder.close()
 
     def search_times(self) -> tuple[float, float]:
-        """Return the median of warm searches on the default branch, in milliseconds by the clock and of a processor."""
+        """Return the medians of warm searches of the default branch: wall time and processor time in milliseconds."""
         embedder = open_embedder(self.settings.embedding, self.settings.home / "models")
         store = open_store(self.settings, embedder.dimension)
         engine = SearchEngine(store, embedder, self.settings)
-        requests = [parse_request({"query": one.text, "top_k": TOP_K}) for asked in load() for one in asked.questions]
+        requests = [
+            parse_request({"query": question.text, "top_k": TOP_K}) for asked in load() for question in asked.questions
+        ]
         for request in requests[:20]:
             engine.search(request)
         clock, processor = [], []
@@ -95,7 +97,7 @@ class Bench:
 
 
 def main() -> None:
-    """Print what one branch and what many of them cost."""
+    """Print what one branch costs and what many branches cost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
     parser.add_argument("--scratch", type=Path, required=True)
@@ -142,7 +144,7 @@ def _print(
         ["disk, median and worst, % of the index", f"{_share(growths, 0.5, disk)} / {_share(growths, 1, disk)}"],
         ["disk of all, % of the index", f"{100 * sum(growths) / disk:.1f}"],
         ["search p50 before and after, ms", f"{before[0]:.1f} / {after[0]:.1f} = {after[0] / before[0]:.2f}x"],
-        ["the same of a processor, ms", f"{before[1]:.1f} / {after[1]:.1f} = {after[1] / before[1]:.2f}x"],
+        ["the same in processor time, ms", f"{before[1]:.1f} / {after[1]:.1f} = {after[1] / before[1]:.2f}x"],
     ]
     title = (
         f"{len(reports)} branches with {given.files} changed files over {whole.files_indexed:,} files, "

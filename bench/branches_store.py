@@ -1,11 +1,11 @@
-"""Do branches slow searches? Two indices side by side: one repository alone, and the same with many small overlays.
+"""Compare searches of two indices: one repository without branches, and the same with many small overlays.
 
 ``python -m bench.branches_store [--store embedded|opensearch|both] [--url http://127.0.0.1:9200] [--branches 200]``
 
-Chunks are made up as in ``embedded_store.py``: 5,000 files of ten chunks, and overlays of twenty changed files each,
-of whose ten chunks one is new. Every search reads the head document, makes its snapshot and recalls, as the service
-does; the two indices take turns, so that a busy machine slows both alike. Ratios above the targets (1.3 on the default
-branch, 1.5 on a branch) end with exit status 1.
+The chunks are synthetic, as in ``embedded_store.py``: 5,000 files of ten chunks, and overlays of twenty changed files
+each, with one new chunk out of ten. Every search reads the head document, makes its snapshot and recalls, as the
+service does. The two indices take turns, so that other load slows both alike. The exit status is 1 if a ratio is above
+its target (1.3 on the default branch, 1.5 on a branch).
 """
 
 import argparse
@@ -38,7 +38,7 @@ from codequarry.shared.versions.transactions import TransactionRecord
 
 REPO, MAIN = "bench", 1
 CHANGED_FILES = 20
-# Of the chunks of a changed file so many have a text that was never embedded.
+# Chunks of a changed file whose text was never embedded.
 NEW_CHUNKS = 1
 MOST_ON_MAIN, MOST_ON_A_BRANCH = 1.3, 1.5
 OPEN_NUMBERS = frozenset({5, 9})
@@ -46,7 +46,7 @@ OPEN_NUMBERS = frozenset({5, 9})
 
 @dataclass
 class Index:
-    """One store with what was put into it: the paths, and the vector keys of each path's chunks."""
+    """One store and its contents: the paths, and the vector keys of each path's chunks."""
 
     store: Store
     words: Words
@@ -55,12 +55,12 @@ class Index:
     head: Head
 
     def write_head(self) -> None:
-        """Write the head document as it stands."""
+        """Write the current head document."""
         known = self.store.read_document(HEAD_KEY)
         self.store.write_document(HEAD_KEY, self.head.to_json(), known.version if known else None)
 
     def put(self, files: Sequence[tuple[str, int, int]], fresh: int) -> None:
-        """Write files (path, timeline, born) of which ``fresh`` chunks each are new, the others known by their keys."""
+        """Write files (path, timeline, born). ``fresh`` chunks of each are new; the others reuse known vector keys."""
         rows, records = [], []
         for path, timeline, born in files:
             own = self.words.pick(WORDS_OF_A_FILE)
@@ -83,7 +83,7 @@ class Index:
         self.write_head()
 
     def put_branch(self, number: int, files: int = CHANGED_FILES) -> None:
-        """Write one more overlay on the default branch, its record, and the head document with it."""
+        """Write another overlay on the default branch, its record and the new head document."""
         timeline, born = self.head.counter + 1, self.head.counter + 2
         paths = self.words.random.sample(sorted(self.keys), files)
         self.put([(path, timeline, born) for path in paths], NEW_CHUNKS)
@@ -98,11 +98,11 @@ class Index:
         self.write_head()
 
     def main_snapshot(self) -> Snapshot:
-        """Return what readers of head see, as the service makes it."""
+        """Return the default branch's snapshot, made as in the service."""
         return head_snapshot(read_head(self.store), [REPO])
 
     def branch_snapshot(self, place: int) -> Snapshot:
-        """Return what readers of an overlay see, as the service makes it."""
+        """Return the snapshot of an overlay, made as in the service."""
         head = read_head(self.store)
         overlays = sorted(head.timelines.keys() - {MAIN})
         timeline = overlays[place % len(overlays)]
@@ -112,7 +112,7 @@ class Index:
 
 
 def with_key(row: ChunkRow, key: str) -> ChunkRow:
-    """Return a row whose embedded text is one that is known."""
+    """Return a row whose embedded text has a known vector."""
     return replace(row, vector_key=key)
 
 
@@ -120,7 +120,7 @@ Search = Callable[[int, RecallQuery], object]
 
 
 def timed(searches: Sequence[Search], asked: Sequence[RecallQuery]) -> list[list[float]]:
-    """Return what each search took for each query, in milliseconds; the searches take turns."""
+    """Return the milliseconds of each search for each query; the searches take turns."""
     took: list[list[float]] = [[] for _ in searches]
     for place, query in enumerate(asked):
         for spent, search in zip(took, searches, strict=True):
@@ -131,17 +131,17 @@ def timed(searches: Sequence[Search], asked: Sequence[RecallQuery]) -> list[list
 
 
 def on_main(index: Index) -> Search:
-    """Return the search of the default branch."""
+    """Return a search of the default branch."""
     return lambda _, query: index.store.recall(replace(query, snapshot=index.main_snapshot()))
 
 
 def on_branches(index: Index, branches: int) -> Search:
-    """Return the search of overlays, ``branches`` of them in turn."""
+    """Return a search of ``branches`` overlays in turn."""
     return lambda place, query: index.store.recall(replace(query, snapshot=index.branch_snapshot(place % branches)))
 
 
 def report(name: str, took: Sequence[Sequence[float]], labels: Sequence[str], most: float) -> bool:
-    """Print medians and their ratios to the first; tell whether all are at most ``most``."""
+    """Print medians and their ratios to the first, and return whether all ratios are at most ``most``."""
     medians = [statistics.median(spent) for spent in took]
     ratios = [median / medians[0] for median in medians]
     for label, spent, median, ratio in zip(labels, took, medians, ratios, strict=True):
@@ -158,7 +158,7 @@ def measure(name: str, plain: Index, branchy: Index, given: argparse.Namespace) 
     for number in range(given.branches):
         branchy.put_branch(number)
     each = (time.perf_counter() - started) / given.branches
-    print(f"{name:11} {given.branches} branches of {CHANGED_FILES} files, {each * 1000:.0f} ms each (embedding aside)")
+    print(f"{name:11} {given.branches} branches of {CHANGED_FILES} files, {each * 1000:.0f} ms each (no embedding)")
     for index in (plain, branchy):
         index.store.refresh()
     asked = list(queries(given.dimension, 2))[: given.queries]
@@ -172,7 +172,7 @@ def measure(name: str, plain: Index, branchy: Index, given: argparse.Namespace) 
 
 
 def measure_busy(name: str, plain: Index, branchy: Index, asked: Sequence[RecallQuery]) -> bool:
-    """Compare searches each of which is the first one after a transaction somewhere else."""
+    """Compare searches that each follow a transaction on another timeline."""
     took: list[list[float]] = [[], []]
     for place, query in enumerate(asked[: len(asked) // 4]):
         for index, spent in zip((plain, branchy), took, strict=True):
@@ -187,7 +187,7 @@ def measure_busy(name: str, plain: Index, branchy: Index, asked: Sequence[Recall
 
 @contextmanager
 def embedded_stores(given: argparse.Namespace) -> Iterator[list[Store]]:
-    """Give two embedded stores in folders that are removed afterwards."""
+    """Yield two embedded stores in temporary folders."""
     with ExitStack() as stack:
         folders = [Path(tempfile.mkdtemp(prefix="codequarry-bench-")) for _ in range(2)]
         for folder in folders:
@@ -200,11 +200,11 @@ def embedded_stores(given: argparse.Namespace) -> Iterator[list[Store]]:
 
 @contextmanager
 def opensearch_stores(given: argparse.Namespace) -> Iterator[list[Store]]:
-    """Give two stores on one node, whose indices are removed afterwards."""
+    """Yield two stores on one node; their indices are deleted afterwards."""
     with node_url(given.url) as url, ExitStack() as stack:
         names = [f"bench-{uuid.uuid4().hex[:8]}" for _ in range(2)]
         settings = [OpenSearchSettings(urls=(url,), index=name, timeout_seconds=300) for name in names]
-        stores = [OpenSearchStore(one, given.dimension) for one in settings]
+        stores = [OpenSearchStore(options, given.dimension) for options in settings]
         for store, name in zip(stores, names, strict=True):
             stack.callback(store.close)
             stack.callback(store.client.indices.delete, index=f"{name}-*")
@@ -212,10 +212,10 @@ def opensearch_stores(given: argparse.Namespace) -> Iterator[list[Store]]:
 
 
 def main() -> None:
-    """Measure, and exit with 1 where a target is missed."""
+    """Measure, and exit with 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--store", choices=("embedded", "opensearch", "both"), default="both")
-    parser.add_argument("--url", help="a running OpenSearch node; without it one is started")
+    parser.add_argument("--url", help="URL of a running OpenSearch node; a node is started if not given")
     parser.add_argument("--files", type=int, default=5_000)
     parser.add_argument("--branches", type=int, default=200)
     parser.add_argument("--queries", type=int, default=200)

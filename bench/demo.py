@@ -1,7 +1,7 @@
-"""The demo: two real repositories indexed and searched; everything it makes lies in ./.demo.
+"""The demo: index and search two real repositories, with all data in ./.demo.
 
-The first repository is this project's own. The second one is made of packages that the virtual environment has anyway,
-committed to a scratch repository: a few thousand real files without any download.
+The first repository is this project's own. The second is made of packages from the virtual environment, committed to a
+scratch repository: a few thousand real files without any download.
 """
 
 import os
@@ -18,7 +18,7 @@ HOME = FOLDER / "home"
 LIBRARIES = FOLDER / "libraries"
 PROJECT_COPY = FOLDER / "project"
 COMMAND = Path(sys.executable).with_name("codequarry")
-# Well-known packages among our own dependencies; one that is not there (another release) is left out.
+# Well-known packages among our dependencies; those that are not installed are left out.
 PACKAGES = (
     "anyio", "apiflask", "charset_normalizer", "flask", "git", "gitdb", "gunicorn", "h11", "jinja2", "jsonschema",
     "markdown_it", "marshmallow", "mcp", "numpy", "opensearchpy", "packaging", "pathspec", "pip", "prometheus_client",
@@ -26,7 +26,7 @@ PACKAGES = (
 )  # fmt: skip
 NOT_SOURCE = ("__pycache__", "*.so", "*.pyd", "*.dll", "*.exe", "*.a", "*.pyc")
 EDITED = "flask/sansio/scaffold.py"
-# Settings of the person who runs the demo must not send it elsewhere.
+# The user's own settings must not redirect the demo.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))} | {
     "CODEQUARRY_HOME": str(HOME),
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -39,7 +39,7 @@ def main() -> None:
     started = time.monotonic()
     step("Index this project's own repository")
     codequarry("index", shown(own_repository()), "--name", "codequarry")
-    step("Index a larger one: libraries out of .venv, committed to a scratch repository")
+    step("Index a larger repository: libraries from .venv, committed to a scratch repository")
     commit_libraries()
     codequarry("index", shown(LIBRARIES), "--name", "libraries")
     step("Edit one of its files, commit, index again: only that file is read")
@@ -47,20 +47,20 @@ def main() -> None:
     codequarry("index", shown(LIBRARIES), "--name", "libraries")
     step("A question in plain words, over both repositories")
     codequarry("search", "retry a request with exponential backoff", "--top-k", "3")
-    step("A name: its definition comes first, before the places that use it")
+    step("A name: its definition comes before its uses")
     codequarry("search", "parse_options_header", "--top-k", "3")
-    step("Our own code, asked about itself")
+    step("A question about Codequarry's own code")
     codequarry("search", "delete the rows that nobody needs any more", "--repo", "codequarry", "--top-k", "3")
     how_to_go_on(time.monotonic() - started)
 
 
 def step(title: str) -> None:
-    """Say what comes next."""
+    """Print the title of the next step."""
     print(f"\n\033[1m# {title}\033[0m" if sys.stdout.isatty() else f"\n# {title}", flush=True)
 
 
 def codequarry(*arguments: str) -> None:
-    """Show a command as one would type it, and run it."""
+    """Print a command as a user would type it, and run it."""
     print("$ codequarry " + " ".join(f'"{part}"' if " " in part else part for part in arguments), flush=True)
     done = subprocess.run([COMMAND, *arguments], cwd=ROOT, env=ENVIRONMENT, check=False)
     if done.returncode:
@@ -68,7 +68,7 @@ def codequarry(*arguments: str) -> None:
 
 
 def own_repository() -> Path:
-    """Return this project's work tree or, where it came without git, a copy committed in the demo's folder."""
+    """Return this project's work tree or, if it has no git history, a copy committed in the demo's folder."""
     if (ROOT / ".git").exists():
         return ROOT
     ignored = shutil.ignore_patterns(".venv", ".demo", "build", "dist", "*.egg-info", ".*_cache", *NOT_SOURCE)
@@ -78,7 +78,7 @@ def own_repository() -> Path:
 
 
 def commit_libraries() -> None:
-    """Commit the packages' files, which takes a few seconds the first time."""
+    """Commit the packages' files; the first time takes a few seconds."""
     LIBRARIES.mkdir(parents=True, exist_ok=True)
     site = Path(sysconfig.get_path("purelib"))
     for package in PACKAGES:
@@ -96,7 +96,7 @@ def edit_one_file() -> None:
 
 
 def commit_all(folder: Path, message: str) -> None:
-    """Commit everything below ``folder``, whatever git is configured to on this machine."""
+    """Commit everything below ``folder``, whatever the git configuration of this machine."""
     if not (folder / ".git").exists():
         git(folder, "init", "--quiet", "--initial-branch", "main")
     git(folder, "add", "--all", "--force")
@@ -107,27 +107,27 @@ def commit_all(folder: Path, message: str) -> None:
 
 
 def git(folder: Path, *arguments: str) -> bytes:
-    """Run git in a folder and return what it says."""
+    """Run git in a folder and return its output."""
     return subprocess.run(["git", *arguments], cwd=folder, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE).stdout
 
 
 def how_to_go_on(seconds: float) -> None:
-    """Say what can be done next, and what was left behind."""
+    """Print what to try next and what the demo leaves behind."""
     used = sum(path.lstat().st_blocks * 512 for path in FOLDER.rglob("*")) / 1_000_000
     command = shown(COMMAND)
-    step(f"Done in {seconds:.0f} s. Go on with the demo's index")
+    step(f"Done in {seconds:.0f} s. Continue with the demo's index")
     print(f"export CODEQUARRY_HOME=$PWD/{shown(HOME)}")
     print(f'{command} search "read a file in chunks"')
     print(f"{command} serve --trust-loopback   # the HTTP API on http://127.0.0.1:8080")
     print(f"{command} mcp          # the tools for a coding agent, see README.md")
-    step("or with your own, in ~/.codequarry")
+    step("Or use your own index, in ~/.codequarry")
     print(f"unset CODEQUARRY_HOME; {command} index PATH_OR_URL")
     print(f"\nLeft behind: {shown(FOLDER)} ({used:.0f} MB), .venv and codequarry.egg-info.")
-    print(f"To remove the demo's data: rm -r {shown(FOLDER)}; to remove all of it: make clean")
+    print(f"To remove the demo's data: rm -r {shown(FOLDER)}; to remove everything: make clean")
 
 
 def shown(path: Path) -> str:
-    """Return a path as one would type it in the project's folder."""
+    """Return a path as a user would type it in the project's folder."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 

@@ -2,7 +2,7 @@
 
 ``python bench/embedded_store.py [--chunks 50000] [--dimension 256] [--folder FOLDER]``
 
-The chunks are made up, but shaped like real ones: 1.2 KB of text whose words follow Zipf's law over a large
+The chunks are synthetic but shaped like real code: 1.2 KB of text whose words follow Zipf's law over a large
 vocabulary, ten chunks a file, symbols, calls, imports, and vectors around cluster centres. A tenth of them is dead or
 belongs to an overlay. Queries mix common and rare terms, as a sentence about code does.
 """
@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-# One core, as the targets are stated: numpy's BLAS reads this when it is loaded.
+# The targets are for one core. numpy's BLAS reads this when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
@@ -35,7 +35,7 @@ from codequarry.shared.store.records import RecallQuery
 FILES_A_BATCH = 100
 CHUNKS_A_FILE = 10
 VOCABULARY = 100_000
-# Chosen so that 1,000 chunks have about 10,000 different tokens and each 70, as real Python packages have.
+# Chosen so that 1,000 chunks have about 10,000 different tokens and each chunk 70, as in real Python packages.
 WORDS_OF_A_FILE = 60
 COMMON_WORDS = 0.13
 CLUSTERS = 500
@@ -45,7 +45,7 @@ HEAD = Snapshot((Layer((TIMELINE,), 100, frozenset({90, 91})),))
 
 
 class Words:
-    """Words by Zipf's law: names of one to three syllables, the frequent ones first."""
+    """Words by Zipf's law: names of one to three syllables, the most frequent first."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -58,11 +58,11 @@ class Words:
         self.bounds = np.cumsum(weights / weights.sum()).tolist()
 
     def pick(self, count: int) -> list[str]:
-        """Return words as many files have them."""
+        """Return words from the whole vocabulary."""
         return self.random.choices(self.words, cum_weights=self.bounds, k=count)
 
     def of_file(self, own: list[str], count: int) -> list[str]:
-        """Return words as one file has them: most are of the few that the file is about."""
+        """Return words as in a single file: most come from the few words that the file is about."""
         common = int(COMMON_WORDS * count)
         found = self.random.choices(own, k=count - common) + self.pick(common)
         self.random.shuffle(found)
@@ -78,7 +78,7 @@ def vectors_of(count: int, dimension: int, seed: int) -> np.ndarray:
 
 
 def make_row(words: Words, own: list[str], path: str, ordinal: int, timeline: int, born: int) -> ChunkRow:
-    """Make one chunk of about 1.2 KB."""
+    """Return a chunk row of about 1.2 KB of text."""
     found = words.of_file(own, 150)
     name = f"{found[0]}{found[1].title()}"
     text = f"def {name}({found[2]}, {found[3]}):\n    " + "\n    ".join(
@@ -119,7 +119,7 @@ def make_row(words: Words, own: list[str], path: str, ordinal: int, timeline: in
 
 
 def batches(chunks: int) -> Iterator[tuple[list[ChunkRow], list[FileRecord]]]:
-    """Yield the rows and records of a hundred files at a time; the last tenth is an overlay's."""
+    """Yield the rows and records of a hundred files at a time; the last twentieth belongs to an overlay."""
     words = Words(1)
     files = chunks // CHUNKS_A_FILE
     for start in range(0, files, FILES_A_BATCH):
@@ -136,7 +136,7 @@ def batches(chunks: int) -> Iterator[tuple[list[ChunkRow], list[FileRecord]]]:
 
 
 def build(folder: Path, chunks: int, dimension: int) -> None:
-    """Write the store and say how long it took; the time to make up the chunks does not count."""
+    """Write the store and print how long it took, without the time to make the chunks."""
     store = EmbeddedStore(folder, dimension)
     seconds, longest, dead = 0.0, 0.0, []
     for number, (rows, records) in enumerate(batches(chunks)):
@@ -157,7 +157,7 @@ def build(folder: Path, chunks: int, dimension: int) -> None:
 
 
 def queries(dimension: int, seed: int) -> Iterator[RecallQuery]:
-    """Yield searches of a vector, six terms from common to rare, and two names."""
+    """Yield searches with a vector, six terms from common to rare, and two names."""
     words = Words(seed)
     names, choose = words.words, words.random
     for vector in vectors_of(QUERIES, dimension, 10_000 + seed):
@@ -172,7 +172,7 @@ def query_of(vector: Vector, terms: tuple[str, ...], symbols: tuple[str, ...]) -
 
 
 def timed(store: EmbeddedStore, name: str, asked: list[RecallQuery]) -> None:
-    """Print the median and the 95th percentile of some searches; processor time too, for a machine that is busy."""
+    """Print the median and 95th percentile of searches, and the processor time, which other load affects less."""
     took, cpu, found = [], [], []
     for query in asked:
         started, spent = time.perf_counter(), time.process_time()
@@ -187,7 +187,7 @@ def timed(store: EmbeddedStore, name: str, asked: list[RecallQuery]) -> None:
 
 
 def warm(folder: Path, dimension: int) -> None:
-    """Search in a process that has searched before, with terms that it has and has not seen."""
+    """Search in a warm process, with terms that are new to it and with terms that it has seen."""
     store = EmbeddedStore(folder, dimension)
     asked = list(queries(dimension, 2))
     store.recall(asked[0])
@@ -208,13 +208,13 @@ def some_paths(store: EmbeddedStore) -> list[str]:
 
 
 def replaced(query: RecallQuery, **fields: object) -> RecallQuery:
-    """Return a query with other fields."""
+    """Return a query with some fields replaced."""
     values = {name: getattr(query, name) for name in query.__dataclass_fields__}
     return RecallQuery(**{**values, **fields})
 
 
 def cold(folder: Path, dimension: int) -> None:
-    """Search once in this new process and print what it took, as JSON."""
+    """Search once in this new process and print the milliseconds as JSON."""
     asked = next(queries(dimension, 3))
     started = time.perf_counter()
     store = EmbeddedStore(folder, dimension)
@@ -225,7 +225,7 @@ def cold(folder: Path, dimension: int) -> None:
 
 
 def measure_cold(folder: Path, dimension: int) -> None:
-    """Print what opening and the first search take in five new processes, imports aside."""
+    """Print the time of opening and of the first search in seven new processes, without imports."""
     command = [sys.executable, __file__, "--cold", "--folder", str(folder), "--dimension", str(dimension)]
     runs = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(7)]
     totals = sorted(run["open"] + run["search"] for run in runs)
@@ -233,11 +233,11 @@ def measure_cold(folder: Path, dimension: int) -> None:
 
 
 def main() -> None:
-    """Build a store, measure it, and remove it unless a folder was named."""
+    """Build a store and measure it; the store is removed unless a folder was given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chunks", type=int, default=50_000)
     parser.add_argument("--dimension", type=int, default=256)
-    parser.add_argument("--folder", type=Path, help="keep the store here, or measure the one that is here")
+    parser.add_argument("--folder", type=Path, help="keep the store here; a store that exists is measured as it is")
     parser.add_argument("--cold", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.cold:

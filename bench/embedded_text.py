@@ -1,8 +1,8 @@
-"""What the lines before a chunk's text are worth: with and without names and signature, on other people's code.
+"""Measure the gain of the lines before a chunk's text, such as names and signature, on public code.
 
-The query is the first sentence of a function's doc comment, the comment taken out of the text; right is the function
-itself, among all chunks of its repository. Such queries speak of names more than people do, so the gain is an upper
-bound. Only repositories of the development half of bench/questions are read.
+The query is the first sentence of a function's doc comment, and the comment is removed from the text. The function
+itself is the correct hit, among all chunks of its repository. Such queries name symbols more often than people do, so
+the gain is an upper bound. Only repositories of the development half of bench/questions are read.
 
     python -m bench.embedded_text --repos ~/clones
 """
@@ -36,7 +36,7 @@ MOST_CHUNKS = 8000
 
 
 def chunks_of(clone: Clone) -> Iterator[Chunk]:
-    """Cut every file that has a grammar."""
+    """Yield the chunks of every file that has a grammar."""
     git = ("git", f"--git-dir={clone.git_dir}")
     listed = subprocess.run([*git, "ls-tree", "-r", "-z", "--name-only", clone.commit], capture_output=True, check=True)
     for path in listed.stdout.decode(errors="replace").split("\0"):
@@ -49,7 +49,7 @@ def chunks_of(clone: Clone) -> Iterator[Chunk]:
 
 
 def without_doc(chunk: Chunk) -> Chunk:
-    """Take the doc comment out of a chunk, so that the query is not simply found in it."""
+    """Remove the doc comment from a chunk, because the query comes from it."""
     text = chunk.text
     for line in chunk.doc.split("\n"):
         text = text.replace(line.strip(), "") if len(line.strip()) > len("*/ ") else text
@@ -57,17 +57,17 @@ def without_doc(chunk: Chunk) -> Chunk:
 
 
 def without_names(chunk: Chunk) -> str:
-    """Return the embedded text as it would be with path, context and text alone."""
+    """Return the embedded text with path, context and text only."""
     return embedded_text(replace(chunk, symbol_name=None, qualified_name=None, signature=None))
 
 
 def main() -> None:
-    """Print a row a repository."""
+    """Print one row for each repository."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones, called owner+name or name")
     options = parser.parse_args()
     embedder = open_embedder(EmbeddingSettings(), Path("models"))
-    wanted = [one for one in load() if one.split == "development"]
+    wanted = [questionnaire for questionnaire in load() if questionnaire.split == "development"]
     rows: list[list[object]] = []
     for clone in find_clones(options.repos, wanted):
         chunks = list(chunks_of(clone))[:MOST_CHUNKS]

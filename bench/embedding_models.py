@@ -3,7 +3,7 @@
 ``python bench/embedding_models.py [--models codequarry-1 minilm] [--folder FOLDER] [--seconds 5]``
 
 Short texts are one-line functions, chunks are 1,200 characters of the standard library's source. MiniLM is installed
-into the folder (a scratch one if none is named) when it is not there yet. Every text is new to the model: no cache.
+into the folder (a temporary folder by default) unless it is there already. Every text is new to the model: no cache.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main() -> None:
     """Measure each model and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=[DEFAULT, "minilm"])
-    parser.add_argument("--folder", type=Path, help="models folder; a scratch one if not given")
+    parser.add_argument("--folder", type=Path, help="models folder; a temporary folder if not given")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long each rate is measured")
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the first measurement")
@@ -61,7 +61,7 @@ def _measure(name: str, folder: Path, seconds: float) -> None:
 
 
 def _rate(embedder: Embedder, texts: Sequence[str], seconds: float) -> tuple[float, float]:
-    """Return texts per second of the clock and per second of processor time."""
+    """Return texts per second of wall time and per second of processor time."""
     done, start, processor = 0, time.perf_counter(), time.process_time()
     while time.perf_counter() - start < seconds:
         at = done % len(texts)

@@ -1,10 +1,10 @@
-"""Measure the built-in model: texts of 100 tokens a second, and how long a process takes until its first query.
+"""Measure the built-in model: texts of 100 tokens a second, and the start-up time of a process until its first query.
 
 ``python bench/embedding_speed.py [--model FOLDER] [--seconds 5] [--starts 9]``
 
-The texts are stretches of the standard library's source of exactly 100 of the model's tokens; each is met once, names
-recur as they do in a repository. Start-up is that of a new process: from opening the model to its first query's
-vector and its name, and the imports before that. There is no cache.
+The texts are stretches of the standard library's source of exactly 100 of the model's tokens. Each text occurs once,
+names recur as they do in a repository. Start-up is measured in new processes: from opening the model to the vector of
+the first query and to the model's name, and the imports before that. There is no cache.
 """
 
 import argparse
@@ -41,9 +41,11 @@ print(imported - began, asked - imported, time.perf_counter() - imported)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, default=FOLDER, help="a token table; the built-in one if not given")
+    parser.add_argument(
+        "--model", type=Path, default=FOLDER, help="folder of a token table; the built-in model if not given"
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="how long the rate is measured")
-    parser.add_argument("--starts", type=int, default=9, help="processes whose start is timed")
+    parser.add_argument("--starts", type=int, default=9, help="number of processes to start")
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the first measurement")
     imports, query, name = (f"{1000 * seconds:.0f} ms" for seconds in _start(given.model, given.starts))
@@ -60,7 +62,7 @@ def _start(folder: Path, starts: int) -> list[float]:
 
 
 def _rate(folder: Path, seconds: float) -> tuple[float, float]:
-    """Return texts per second of the clock and per second of processor time."""
+    """Return texts per second of wall time and per second of processor time."""
     model = TableEmbedder(folder, "model", EmbeddingSettings(), "")
     texts = list(_texts(TokenTable.read(folder)))
     done, start, processor = 0, time.perf_counter(), time.process_time()

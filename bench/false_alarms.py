@@ -1,7 +1,7 @@
-"""What the secret detector finds in repositories: ``python -m bench.false_alarms FOLDER...`` (git folders).
+"""List what the secret detector finds in repositories: ``python -m bench.false_alarms FOLDER...`` (git folders).
 
-Each finding with its place, so that a person can say which are false alarms, and how many chunks hold one. The values
-are shown: run it on public repositories only.
+Prints each finding with its place, so that a person can judge which are false alarms, and how many chunks contain
+secrets. The values are printed, so run it on public repositories only.
 """
 
 import argparse
@@ -21,7 +21,7 @@ CONTEXT = 50
 
 
 def findings(folder: Path, *, quiet: bool) -> tuple[int, int, Counter[str]]:
-    """Show the findings of a repository and return its chunks, those with a masked character, and the rules."""
+    """Print the findings of a repository; return the numbers of chunks, of masked chunks, and of findings by rule."""
     mirror = Mirror(folder, {})
     settings = SettingsModel()
     rules = PathRules(settings)
@@ -43,8 +43,10 @@ def findings(folder: Path, *, quiet: bool) -> tuple[int, int, Counter[str]]:
             assert isinstance(decoded, DecodedText)
             found = mask(decoded.text, task.path)
             by_rule.update(found.counts.by_rule)
-            keys = [one for one in found.secrets if one.rule == PRIVATE_KEY]
-            for secret in () if quiet else [*(one for one in found.secrets if one.rule != PRIVATE_KEY), *keys[:1]]:
+            keys = [secret for secret in found.secrets if secret.rule == PRIVATE_KEY]
+            for secret in (
+                () if quiet else [*(other for other in found.secrets if other.rule != PRIVATE_KEY), *keys[:1]]
+            ):
                 line = decoded.text.count("\n", 0, secret.start) + 1
                 before = decoded.text[max(0, secret.start - CONTEXT) : secret.start].rpartition("\n")[2]
                 print(
@@ -54,10 +56,10 @@ def findings(folder: Path, *, quiet: bool) -> tuple[int, int, Counter[str]]:
 
 
 def main() -> None:
-    """Read the folders that were named."""
+    """Examine the given folders."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--quiet", action="store_true", help="numbers only")
+    parser.add_argument("--quiet", action="store_true", help="print only the numbers")
     given = parser.parse_args()
     all_chunks = all_masked = 0
     for folder in given.folders:

@@ -1,7 +1,7 @@
-"""Make ingest/secrets/gitleaks.toml of gitleaks' own: ``python -m bench.gitleaks_rules gitleaks.toml``.
+"""Make ingest/secrets/gitleaks.toml from gitleaks' own file: ``python -m bench.gitleaks_rules gitleaks.toml``.
 
-Left out are rules that our own ones cover in more notations (ingest/secrets/assignments.py and private_keys.py), rules
-of a path alone, and those that find what is public (a public key, a client's id) or find far too much.
+Left out are rules that our own cover in more notations (ingest/secrets/assignments.py and private_keys.py), rules that
+match only a path, and rules that find public values (a public key, a client's id) or far too much.
 """
 
 import json
@@ -22,9 +22,10 @@ LEFT_OUT = frozenset({
     "linkedin-client-id", "lob-pub-api-key", "looker-client-id", "mailgun-pub-key", "messagebird-client-id",
     "new-relic-user-api-id", "plaid-client-id", "sumologic-access-id",
 })  # fmt: skip
-# These begin so that they may stand anywhere in a line; a match without it is the same and far faster to find.
+# Prefixes that let a match start anywhere in a line. Without them a rule matches the same and is much faster.
 WORDY_STARTS = (r"[\w.-]{0,50}?(?i:[\w.-]{0,50}?", r"(?i)[\w.-]{0,50}?")
-# A token ends where its characters end, not only at quotes and white space: XML, a list and a sentence hold some too.
+# A token ends where its characters end, not only at quotes and white space, because XML, lists and sentences hold
+# tokens.
 END = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
 OUR_END = r"(?:[^0-9A-Za-z_+/=-]|$)"
 
@@ -42,7 +43,7 @@ def trimmed(rule: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Read the file that was named and write ours."""
+    """Read the given file and write ours."""
     rules = tomllib.loads(Path(sys.argv[1]).read_text())["rules"]
     kept = [rule for rule in rules if rule["id"] not in LEFT_OUT]
     TARGET.write_text("\n".join([HEADER, *map(trimmed, kept)]))

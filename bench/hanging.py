@@ -1,10 +1,10 @@
-"""How soon searches are answered when OpenSearch or the embedding server hangs, and when they are whole again.
+"""Measure searches while OpenSearch or the embedding server hangs, and how soon they are complete again.
 
-Indexes a repository on a node of its own with a model behind a server of its own, starts `codequarry serve`, and has
-clients search all the time. Then it stops the processor time of the node (SIGSTOP) at random moments, some seconds each
-time, and that of the embedding server. A request counts from its beginning, or from the stop where it had begun before.
-In a last round the node gets a fifth of its processor time: it is slow then, and nothing must be given up. Failures
-outside the stops are counted too. All in --scratch, which is left for a look.
+Indexes a repository on a new node, with a model behind its own server, starts `codequarry serve`, and has clients
+search continuously. Then it suspends the node (SIGSTOP) at random moments for some seconds each, and after that the
+embedding server. A request counts from its start, or from the stop if it had started before. In a last round the node
+gets a fifth of its processor time: it is only slow then, and no search may do without it. Failures outside the stops
+are counted too. All data is in --scratch and is kept.
 
     python -m bench.hanging ~/clones/pallets+werkzeug --stops 20
 """
@@ -30,19 +30,19 @@ from bench.acceptance.machines import Machines
 from bench.acceptance.report import percentile, print_table, progress
 from bench.acceptance.speed import queries
 
-# Between two stops: until everything is as before, and a random while more.
+# Between two stops: the time until everything works again, and a random additional pause.
 CALM_SECONDS = 10.0
 SETTLED_SECONDS = 8.0
 RANDOM_SECONDS = 2.0
 START_SECONDS = 60
 PAUSE_SECONDS = 0.02
-# Of a node that is slowed down: so long it stands, so long it goes.
+# A slowed node alternates between being suspended and running for these seconds.
 STAND_SECONDS, GO_SECONDS = 0.2, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request: when it began and ended, its status (0: none), and whether it was answered by words alone."""
+    """One request: its start and end, its status (0 if none), and whether it was answered by words only."""
 
     path: str
     began: float
@@ -60,24 +60,24 @@ class Stop:
 
 
 Round = Callable[[int, float, random.Random], Stop]
-"""What is done to a process, for so many seconds."""
+"""Acts on a process for some seconds."""
 
 
 @dataclass
 class Seen:
-    """What the clients met."""
+    """What the clients observed."""
 
     requests: list[Request] = field(default_factory=list)
     done: threading.Event = field(default_factory=threading.Event)
 
     def during(self, stop: Stop, path: str = "/search-code") -> list[Request]:
-        """Return the requests that a stop met."""
-        met = (one for one in self.requests if one.began < stop.ended and one.ended > stop.began)
-        return [one for one in met if one.path == path]
+        """Return the requests that overlap a stop."""
+        met = (request for request in self.requests if request.began < stop.ended and request.ended > stop.began)
+        return [request for request in met if request.path == path]
 
 
 def client(port: int, number: int, seen: Seen) -> None:
-    """Search until it is enough."""
+    """Search until the round is over."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     texts = queries(200, number)
     while not seen.done.is_set():
@@ -87,7 +87,7 @@ def client(port: int, number: int, seen: Seen) -> None:
 
 
 def watcher(port: int, seen: Seen) -> None:
-    """Ask whether the service is ready, until it is enough."""
+    """Poll /readyz until the round is over."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     while not seen.done.is_set():
         seen.requests.append(ask(connection, "GET", "/readyz", ""))
@@ -95,7 +95,7 @@ def watcher(port: int, seen: Seen) -> None:
 
 
 def ask(connection: http.client.HTTPConnection, method: str, path: str, body: str) -> Request:
-    """Send one request and return what became of it."""
+    """Send one request and return its outcome."""
     began = time.monotonic()
     try:
         connection.request(method, path, body, {"Content-Type": "application/json"})
@@ -109,9 +109,9 @@ def ask(connection: http.client.HTTPConnection, method: str, path: str, body: st
 
 @contextmanager
 def clients(port: int, number: int) -> Iterator[Seen]:
-    """Have so many clients search during the block."""
+    """Run this many clients during the block."""
     seen = Seen()
-    threads = [threading.Thread(target=client, args=(port, one, seen)) for one in range(number)]
+    threads = [threading.Thread(target=client, args=(port, at, seen)) for at in range(number)]
     threads.append(threading.Thread(target=watcher, args=(port, seen)))
     for thread in threads:
         thread.start()
@@ -124,7 +124,7 @@ def clients(port: int, number: int) -> Iterator[Seen]:
 
 
 def stopped(process: int, seconds: float, chance: random.Random) -> Stop:
-    """Stop a process for a while."""
+    """Suspend a process for a while."""
     time.sleep(CALM_SECONDS + chance.uniform(0, RANDOM_SECONDS))
     began = time.monotonic()
     os.kill(process, signal.SIGSTOP)
@@ -136,7 +136,7 @@ def stopped(process: int, seconds: float, chance: random.Random) -> Stop:
 
 
 def slowed(process: int, seconds: float, chance: random.Random) -> Stop:
-    """Take most of its processor time from a process for a while."""
+    """Take most of a process's processor time for a while."""
     time.sleep(CALM_SECONDS + chance.uniform(0, RANDOM_SECONDS))
     began = time.monotonic()
     try:
@@ -151,21 +151,24 @@ def slowed(process: int, seconds: float, chance: random.Random) -> Stop:
 
 
 def failures_outside(seen: Seen, stops: Sequence[Stop]) -> int:
-    """Return how many searches failed, or lacked a stage, long before a stop and long after the one before."""
+    """Return how many searches failed or lacked a stage although no stop was near."""
     calm = [(before.ended + SETTLED_SECONDS, after.began) for before, after in pairwise(stops)]
     calm.append((0.0, stops[0].began))
-    asked = [one for one in seen.requests if one.path == "/search-code" and not is_whole(one)]
-    return sum(any(since < one.began and one.ended < until for since, until in calm) for one in asked)
+    asked = [request for request in seen.requests if request.path == "/search-code" and not is_whole(request)]
+    return sum(any(since < request.began and request.ended < until for since, until in calm) for request in asked)
 
 
 def row(part: str, seen: Seen, stops: Sequence[Stop]) -> list[object]:
-    """Return what the clients met in the stops of one part."""
-    met = [(one, stop) for stop in stops for one in seen.during(stop)]
-    waits = [one.ended - max(one.began, stop.began) for one, stop in met]
-    kinds = Counter(f"{one.status}{' by words' if one.degraded else ''}" for one, _ in met)
-    back = [min(one.ended for one in seen.requests if is_whole(one) and one.began > stop.ended) for stop in stops]
+    """Return what the clients observed during the stops of one part."""
+    met = [(request, stop) for stop in stops for request in seen.during(stop)]
+    waits = [request.ended - max(request.began, stop.began) for request, stop in met]
+    kinds = Counter(f"{request.status}{' by words' if request.degraded else ''}" for request, _ in met)
+    back = [
+        min(request.ended for request in seen.requests if is_whole(request) and request.began > stop.ended)
+        for stop in stops
+    ]
     again = [ended - stop.ended for ended, stop in zip(back, stops, strict=True)]
-    ready = Counter(one.status for stop in stops for one in seen.during(stop, "/readyz"))
+    ready = Counter(request.status for stop in stops for request in seen.during(stop, "/readyz"))
     return [
         part, len(stops), ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items())),
         f"{percentile(waits, 50):.3f}", f"{percentile(waits, 95):.3f}", f"{max(waits):.2f}", f"{max(again):.2f}",
@@ -175,32 +178,32 @@ def row(part: str, seen: Seen, stops: Sequence[Stop]) -> list[object]:
 
 
 def is_whole(request: Request) -> bool:
-    """Tell whether a request is a search that was answered with everything."""
+    """Return whether a request is a search that was answered completely."""
     return request.path == "/search-code" and request.status == http.HTTPStatus.OK and not request.degraded
 
 
 def main() -> None:
-    """Print what clients met while parts hung."""
+    """Print what clients observed while parts hung."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("repository", type=Path, help="a clone, bare or not")
-    parser.add_argument("--stops", type=int, default=20, help="of each part (20)")
-    parser.add_argument("--seconds", type=float, default=6.0, help="that each stop takes (6)")
-    parser.add_argument("--clients", type=int, default=8, help="(8)")
+    parser.add_argument("repository", type=Path, help="a clone to index, bare or not")
+    parser.add_argument("--stops", type=int, default=20, help="stops of each part (20)")
+    parser.add_argument("--seconds", type=float, default=6.0, help="length of each stop (6)")
+    parser.add_argument("--clients", type=int, default=8, help="searching clients (8)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--scratch", type=Path, help="kept; a folder that is removed if not given")
+    parser.add_argument("--scratch", type=Path, help="keep all data here; a temporary folder if not given")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="codequarry-bench-") as folder:
         measure(asked, asked.scratch or Path(folder))
 
 
 def measure(asked: argparse.Namespace, scratch: Path) -> None:
-    """Start everything, stop parts of it, and tell."""
+    """Start all parts, hang each of them, and print the figures."""
     ports = {name: free_port() for name in ("store", "model", "service")}
     extra = {
         "CODEQUARRY_EMBEDDING__MODEL": "words",
         "CODEQUARRY_EMBEDDING__BASE_URL": f"http://127.0.0.1:{ports['model']}/v1",
         "CODEQUARRY_EMBEDDING__DIMENSIONS": "128",
-        # A search that was kept waiting for a thread is a wait as well, not a refusal.
+        # A search that waits for a thread must count as a wait, not as a refusal.
         "CODEQUARRY_API__LONGEST_WAIT_SECONDS": "60",
     }
     home = scratch / "home"
@@ -235,24 +238,24 @@ def measure(asked: argparse.Namespace, scratch: Path) -> None:
 
 
 def told(number: int, part: str, stop: Stop) -> Stop:
-    """Say how far it is."""
+    """Print a progress message and return the stop."""
     progress(f"{part}: stop {number + 1}")
     return stop
 
 
 def node_process(installation: Installation) -> int:
-    """Return the process of the node."""
+    """Return the process id of the node."""
     process: int = installation.run("opensearch", "status")["node"]["pid"]
     return process
 
 
 def await_ready(port: int) -> None:
-    """Wait until the service answers."""
+    """Wait until the service is ready."""
     deadline = time.monotonic() + START_SECONDS
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     while ask(connection, "GET", "/readyz", "").status != http.HTTPStatus.OK:
         if time.monotonic() > deadline:
-            raise SystemExit("codequarry serve is not ready; see storm.log in its data folder")
+            raise SystemExit("codequarry serve did not become ready; see machines.log in its data folder")
         time.sleep(0.2)
 
 

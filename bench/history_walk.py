@@ -1,11 +1,11 @@
-"""A real history indexed commit by commit, every one of them still what git says, and what that took.
+"""Index a real history commit by commit, compare every commit with git, and measure the cost.
 
 ``python -m bench.history_walk ~/clones/etcd-io+bbolt [--commits 500] [--checks 10] [--keep 50] [--home FOLDER]``
 
-Moves a branch of a scratch clone along the first parents of the newest commits and indexes each of them. Then ``fsck``,
-down to the text of every file, at commits picked at random; a function that was deleted on the way must be found at the
-commit that had it and not at head; and with ``keep_commits`` small, what is given up can't be asked for and what is
-kept is still clean. Anything else ends with exit status 1.
+Moves a branch of a scratch clone along the first parents of the newest commits and indexes each commit. Then it runs
+``fsck`` with the text of every file at random commits. A function that was deleted on the way must be found at a commit
+that has it, and not at head. With a small ``keep_commits``, expired commits must be refused and the kept commits must
+still be clean. The exit status is 1 if any of this fails.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-# Before numpy, as the command line and the service do.
+# Must be set before numpy is imported, as in the command line and the service.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from codequarry.ingest.fsck.versions import check_version
@@ -42,16 +42,16 @@ from codequarry.shared.versions.transactions import TransactionRecord
 
 NAME = "walked"
 BRANCH = "refs/heads/walked"
-# Commits among which a deleted function is looked for, the oldest first.
+# Number of commits that are searched for a deleted function, oldest first.
 SEARCHED_COMMITS = 10
-# A shorter name is too likely to be a word of something else.
+# A shorter name is too likely to be an ordinary word in other text.
 LEAST_NAME = 10
 FOREVER_DAYS = 36_500.0
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What the walk works with; ``problems`` collects what is not as it must be."""
+    """The state of a walk; ``problems`` collects failed expectations."""
 
     workshop: Workshop
     origin: Path
@@ -60,14 +60,14 @@ class Walk:
 
     @property
     def records(self) -> list[TransactionRecord]:
-        """Every transaction of the repository that may be asked for, oldest first."""
+        """Every transaction of the repository that can be searched, oldest first."""
         head = read_head(self.workshop.store)
         timelines = [key for key in head.of_repo(NAME) if not head.timelines[key].ref]
-        found = [one for key in timelines for one in published_transactions(self.workshop.store, head, key)]
-        return sorted(found, key=lambda one: one.number)
+        found = [record for key in timelines for record in published_transactions(self.workshop.store, head, key)]
+        return sorted(found, key=lambda record: record.number)
 
     def expect(self, holds: bool, what: str) -> None:
-        """Print what was looked at and whether it is so."""
+        """Print an expectation and whether it holds, and record it as a problem if not."""
         print(f"  {'ok  ' if holds else 'FAIL'}  {what}")
         if not holds:
             self.problems.append(what)
@@ -80,14 +80,14 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def main() -> None:
-    """Walk, check, and end with exit status 1 where something is not as it must be."""
+    """Walk the history, check it, and exit with status 1 if there are problems."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clone", type=Path, help="a clone with history, bare or not")
     parser.add_argument("--commits", type=int, default=500)
     parser.add_argument("--checks", type=int, default=10, help="commits that fsck compares with git")
-    parser.add_argument("--keep", type=int, default=50, help="commits that are kept in the end")
+    parser.add_argument("--keep", type=int, default=50, help="commits to keep at the end")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--home", type=Path, help="data folder that is kept; else a scratch folder")
+    parser.add_argument("--home", type=Path, help="data folder, which is kept; a temporary folder if not given")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="history-walk-") as scratch:
         home = asked.home or Path(scratch) / "home"
@@ -115,7 +115,7 @@ def _run(asked: argparse.Namespace, origin: Path, home: Path) -> list[str]:
 
 
 def _index_all(walk: Walk) -> None:
-    """Index every commit as the branch moves, and print what that took."""
+    """Index every commit as the branch moves, and print the cost."""
     reports: list[IndexReport] = []
     for place, commit in enumerate(walk.commits):
         git(walk.origin, "update-ref", BRANCH, commit)
@@ -123,28 +123,28 @@ def _index_all(walk: Walk) -> None:
         if place % 100 == 0:
             print(f"  {place:,} of {len(walk.commits):,} commits", file=sys.stderr, flush=True)
     first, others = reports[0], reports[1:]
-    seconds = [one.seconds for one in others]
+    seconds = [report.seconds for report in others]
     print(f"{len(reports):,} commits, from {walk.commits[0][:12]} to {walk.commits[-1][:12]}")
     print(f"  first commit        {first.seconds:.1f} s, {first.files_indexed:,} files, {first.embedded:,} embedded")
-    print(f"  each other one      p50 {statistics.median(seconds):.2f} s, p95 {_at(seconds, 0.95):.2f} s")
-    changed = [one.files_changed + one.files_removed for one in others]
+    print(f"  each other          p50 {statistics.median(seconds):.2f} s, p95 {_at(seconds, 0.95):.2f} s")
+    changed = [report.files_changed + report.files_removed for report in others]
     print(f"  changed paths       {sum(changed):,} in all, p50 {statistics.median(changed):g} a commit")
-    embedded, reused = sum(one.embedded for one in others), sum(one.reused_embeddings for one in others)
+    embedded, reused = sum(report.embedded for report in others), sum(report.reused_embeddings for report in others)
     print(f"  texts               {embedded:,} embedded, {reused:,} reused")
-    walk.expect([one.commit for one in walk.records] == list(walk.commits), "every commit may be asked for")
+    walk.expect([record.commit for record in walk.records] == list(walk.commits), "every commit can be searched")
 
 
 def _print_store(walk: Walk) -> None:
     store = walk.workshop.store
-    stored = [one for key in read_head(store).of_repo(NAME) for one in store.history(key) if isinstance(one, StoredRow)]
-    alive = sum(one.died == OPEN for one in stored)
+    stored = [row for key in read_head(store).of_repo(NAME) for row in store.history(key) if isinstance(row, StoredRow)]
+    alive = sum(row.died == OPEN for row in stored)
     print(f"  rows                {alive:,} live, {len(stored) - alive:,} dead")
     print(f"  disk                {_disk(walk.workshop.settings.home / 'store') / 1e6:.1f} MB")
 
 
 def _check(walk: Walk, records: Sequence[TransactionRecord]) -> None:
     """Compare commits with git."""
-    for record in sorted(records, key=lambda one: one.number):
+    for record in sorted(records, key=lambda item: item.number):
         began = time.perf_counter()
         report = check_version(record, walk.workshop, full_text=True)
         took = time.perf_counter() - began
@@ -155,11 +155,11 @@ def _check(walk: Walk, records: Sequence[TransactionRecord]) -> None:
 
 
 def _search_deleted(walk: Walk) -> None:
-    """Search a function that head has no more, at the commit that had it and at head."""
+    """Search for a function that head no longer has, at a commit that has it and at head."""
     records = walk.records
     found = _deleted_function(walk, records)
     if found is None:
-        walk.expect(False, "some function was deleted on the way")
+        walk.expect(False, "a function was deleted on the way")
         return
     record, chunk = found
     store, embedder, settings = walk.workshop.store, walk.workshop.embedder, walk.workshop.settings
@@ -168,25 +168,25 @@ def _search_deleted(walk: Walk) -> None:
     at_head = to_json(engine.search(parse_request(asked)))["results"]
     asked = {"query": chunk.symbol_name, "filters": {"repo": NAME, "commit": record.commit}}
     at_commit = to_json(engine.search(parse_request(asked)))["results"]
-    what = f"{chunk.symbol_name} of {chunk.path}, searched"
+    what = f"{chunk.symbol_name} of {chunk.path} searched"
     first = at_commit[0] if at_commit else {}
     walk.expect(
         (first.get("path"), first.get("symbol_name"), first.get("commit"))
         == (chunk.path, chunk.symbol_name, record.commit),
-        f"{what} at {record.commit[:12]}, is the first hit",
+        f"{what} at {record.commit[:12]} is the first hit",
     )
-    named = [one for one in at_head if one["symbol_name"] == chunk.symbol_name or chunk.symbol_name in one["text"]]
-    walk.expect(not named, f"{what} at head, is in none of {len(at_head)} hits")
+    named = [hit for hit in at_head if hit["symbol_name"] == chunk.symbol_name or chunk.symbol_name in hit["text"]]
+    walk.expect(not named, f"{what} at head is in none of {len(at_head)} hits")
 
 
 def _deleted_function(walk: Walk, records: Sequence[TransactionRecord]) -> tuple[TransactionRecord, Chunk] | None:
-    """Return a function whose name stands nowhere at head, and an indexed commit that has it."""
-    there = "\n".join(chunk.text for chunk in _chunks(walk, records[-1]))
+    """Return a function whose name does not occur at head, and an indexed commit that has it."""
+    head_text = "\n".join(chunk.text for chunk in _chunks(walk, records[-1]))
     step = max(1, len(records) // SEARCHED_COMMITS)
     for record in records[:-1:step]:
         for chunk in _chunks(walk, record):
             name = chunk.symbol_name or ""
-            if chunk.symbol_type in ("function", "method") and len(name) >= LEAST_NAME and name not in there:
+            if chunk.symbol_type in ("function", "method") and len(name) >= LEAST_NAME and name not in head_text:
                 return record, chunk
     return None
 
@@ -199,7 +199,7 @@ def _chunks(walk: Walk, record: TransactionRecord) -> Iterator[Chunk]:
 
 
 def _keep_few(walk: Walk, keep: int, chance: random.Random, checks: int) -> None:
-    """Collect all but the newest commits, and see that these are whole and the others gone."""
+    """Collect all but the newest commits, and check that these are intact and the others gone."""
     before = walk.records
     began = time.perf_counter()
     done = collect_history(
@@ -209,10 +209,12 @@ def _keep_few(walk: Walk, keep: int, chance: random.Random, checks: int) -> None
     )
     took = time.perf_counter() - began
     given_up = sum(len(cut.given_up) for cut in done.cuts)
-    print(f"keep_commits = {keep}: {given_up:,} commits given up, {done.deleted:,} rows and records, {took:.1f} s")
+    print(f"keep_commits = {keep}: {given_up:,} commits dropped, {done.deleted:,} rows and records, {took:.1f} s")
     _print_store(walk)
     kept = walk.records
-    walk.expect([one.commit for one in kept] == [one.commit for one in before[-keep:]], f"the newest {keep} are kept")
+    walk.expect(
+        [item.commit for item in kept] == [item.commit for item in before[-keep:]], f"the newest {keep} are kept"
+    )
     store, embedder, settings = walk.workshop.store, walk.workshop.embedder, walk.workshop.settings
     engine = SearchEngine(store, embedder, settings)
     gone = chance.sample(before[:-keep], min(checks, len(before) - keep))
@@ -221,7 +223,7 @@ def _keep_few(walk: Walk, keep: int, chance: random.Random, checks: int) -> None
         with suppress(NotIndexed):
             engine.search(parse_request({"query": "open", "filters": {"repo": NAME, "commit": record.commit}}))
             answered += 1
-    walk.expect(not answered, f"{len(gone)} of those given up answer that they are not indexed")
+    walk.expect(not answered, f"{len(gone)} dropped commits are reported as not indexed")
     _check(walk, chance.sample(kept, min(checks, len(kept))))
 
 

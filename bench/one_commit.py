@@ -1,6 +1,6 @@
-"""How long does a process that lives take to index a commit that changes one file? Prints the seconds of each, as JSON.
+"""Measure how long a running process takes to index a commit that changes one file; prints the seconds as JSON.
 
-It imports of Codequarry only what the last releases have in common, so that the Python of another version's virtual
+It imports only what the last releases of Codequarry have in common, so that the Python of another version's virtual
 environment can run it (``bench/two_versions.py``):
 
     .venv/bin/python bench/one_commit.py ~/clones/celery --commits 15
@@ -49,7 +49,7 @@ def measured(origin: Path, commits: int, scratch: Path) -> Iterator[float]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
     parser.add_argument("--commits", type=int, default=15)

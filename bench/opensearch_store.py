@@ -1,7 +1,7 @@
-"""Speed of the OpenSearch store on made-up chunks: ``python -m bench.opensearch_store`` starts a node of its own.
+"""Measure the OpenSearch store on synthetic chunks: ``python -m bench.opensearch_store`` starts a node for this.
 
-The words follow Zipf's law and the vectors lie in clusters, so that filters, postings and graph look like those of
-code; what is measured is `recall()` as a search calls it: five channels in one request, candidates with their text.
+The words follow Zipf's law and the vectors lie in clusters, so that filters, postings and the graph resemble those of
+code. Measured is `recall()` as a search calls it: five channels in one request, candidates with their text.
 """
 
 import argparse
@@ -35,7 +35,7 @@ REPOS = 10
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Words and cluster centres that the chunks are made from."""
+    """Words and cluster centres to make chunks from."""
 
     words: Sequence[str]
     centres: np.ndarray
@@ -48,13 +48,13 @@ class Corpus:
         return (vector / np.linalg.norm(vector)).astype(np.float32)
 
     def some_words(self, count: int) -> list[str]:
-        """Return words as often as Zipf's law has them."""
+        """Return words distributed by Zipf's law."""
         ranks = self.random.zipf(1.25, count) % VOCABULARY
         return [self.words[rank] for rank in ranks]
 
 
 def make_corpus(dimension: int) -> Corpus:
-    """Make words and centres, the same ones every time."""
+    """Make the words and centres, which are the same every time."""
     random = np.random.default_rng(7)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = ["".join(random.choice(letters, random.integers(3, 11))) for _ in range(VOCABULARY)]
@@ -63,7 +63,7 @@ def make_corpus(dimension: int) -> Corpus:
 
 
 def make_row(corpus: Corpus, number: int) -> ChunkRow:
-    """Make one chunk of some 1,200 characters."""
+    """Make a row of about 1,200 characters."""
     file, ordinal = divmod(number, CHUNKS_PER_FILE)
     words = corpus.some_words(WORDS_PER_CHUNK)
     symbol = f"{words[0]}_{words[1]}"
@@ -80,7 +80,7 @@ def make_row(corpus: Corpus, number: int) -> ChunkRow:
 
 
 def fill(store: OpenSearchStore, corpus: Corpus, chunks: int) -> float:
-    """Write the chunks, and return how long it took until all could be found."""
+    """Write the chunks and return the seconds until all of them can be found."""
     spent = 0.0
     per_batch = BATCH_FILES * CHUNKS_PER_FILE
     for first in range(0, chunks, per_batch):
@@ -109,7 +109,7 @@ def make_queries(corpus: Corpus, snapshot: Snapshot, count: int, terms: int) -> 
 
 
 def timed(store: OpenSearchStore, queries: Sequence[RecallQuery], warm: int) -> dict[str, float]:
-    """Return p50 and p95 in milliseconds, and the candidates of a query on average."""
+    """Return p50 and p95 in milliseconds, and the mean number of candidates."""
     spent, candidates = [], []
     for number, query in enumerate(queries):
         began = time.perf_counter()
@@ -123,13 +123,13 @@ def timed(store: OpenSearchStore, queries: Sequence[RecallQuery], warm: int) -> 
 
 @contextmanager
 def node_url(given: str | None) -> Iterator[str]:
-    """Give the URL of a node: the given one, or one that is started for this and removed."""
+    """Yield the given URL, or that of a node that is started for this block and removed afterwards."""
     if given:
         yield given
         return
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "codequarry" / "opensearch-node"
     plan = NodePlan(cache, f"bench-{os.getpid()}", port=0)
-    node = start(plan, lambda said: print(said, file=sys.stderr))
+    node = start(plan, lambda line: print(line, file=sys.stderr))
     try:
         yield node.url
     finally:
@@ -137,16 +137,16 @@ def node_url(given: str | None) -> Iterator[str]:
 
 
 def measure(url: str, arguments: argparse.Namespace) -> dict[str, object]:
-    """Fill an index of its own, ask it, and remove it."""
+    """Fill a new index, search it, and delete it."""
     settings = OpenSearchSettings(urls=(url,), index=f"bench-{uuid.uuid4().hex[:8]}")
     store = OpenSearchStore(settings, arguments.dimension)
     corpus = make_corpus(arguments.dimension)
     try:
         written = fill(store, corpus, arguments.chunks)
         everything = Snapshot((Layer(tuple(range(1, REPOS + 1)), 1000, frozenset({7, 8, 9})),))
-        one = Snapshot((Layer((3,), 1000, frozenset({7, 8, 9})),))
+        single = Snapshot((Layer((3,), 1000, frozenset({7, 8, 9})),))
         results: dict[str, object] = {"chunks": arguments.chunks, "write_s": written}
-        for name, snapshot in (("all repositories", everything), ("one of ten", one)):
+        for name, snapshot in (("all repositories", everything), ("one of ten", single)):
             queries = list(make_queries(corpus, snapshot, arguments.queries + arguments.warm, arguments.terms))
             results[name] = timed(store, queries, arguments.warm)
             vectors_only = [replace(query, terms=(), symbols=()) for query in queries]
@@ -167,15 +167,15 @@ def measure(url: str, arguments: argparse.Namespace) -> dict[str, object]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", help="a running node; without it one is started")
+    parser.add_argument("--url", help="URL of a running node; a node is started if not given")
     parser.add_argument("--chunks", type=int, default=50_000)
     parser.add_argument("--dimension", type=int, default=256)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--warm", type=int, default=50, help="queries before the clock counts")
+    parser.add_argument("--warm", type=int, default=50, help="warm-up queries, which are not measured")
     parser.add_argument("--terms", type=int, default=6)
-    parser.add_argument("--keep", action="store_true", help="leave the index there")
+    parser.add_argument("--keep", action="store_true", help="do not delete the index")
     parser.add_argument("--output", type=Path, help="also write the figures as JSON")
     arguments = parser.parse_args()
     with node_url(arguments.url) as url:

@@ -1,7 +1,7 @@
-"""How good vectors are by themselves: files cut every 50 lines, their path first, and the nearest to a question.
+"""Measure vectors without a ranker: files cut every 50 lines below their path, and the pieces nearest to a question.
 
-No ranker, no words, no chunker: what is left is the model. Asks the questions of bench/questions and bench/tuning at
-their commits; the figure is the mean reciprocal rank of the first right file.
+There is no ranker, no words and no chunker, so the figures are those of the model. Asks the questions of
+bench/questions and bench/tuning at their commits and prints the mean reciprocal rank of the first correct file.
 
     python -m bench.plain_retrieval --repos ~/clones
     python -m bench.plain_retrieval --repos ~/clones --models codequarry-1 minilm --split heldout --only koajs/koa
@@ -31,10 +31,10 @@ LINES = 50
 
 
 def pieces(clone: Clone) -> Iterator[tuple[str, str]]:
-    """Yield path and text of each LINES lines of the source files that people wrote."""
-    entries = [one for one in read_tree(clone) if one.mode not in (LINK_MODE, SUBMODULE_MODE)]
-    sources = [one for one in entries if language_of(one.path) in GRAMMAR_LANGUAGES]
-    for entry, (_, data) in zip(sources, read_blobs(clone, [one.blob for one in sources]), strict=True):
+    """Yield path and text of each piece of LINES lines of the source files that people wrote."""
+    entries = [entry for entry in read_tree(clone) if entry.mode not in (LINK_MODE, SUBMODULE_MODE)]
+    sources = [entry for entry in entries if language_of(entry.path) in GRAMMAR_LANGUAGES]
+    for entry, (_, data) in zip(sources, read_blobs(clone, [entry.blob for entry in sources]), strict=True):
         decoded = decode(data)
         if isinstance(decoded, NotText):
             continue
@@ -48,7 +48,7 @@ def pieces(clone: Clone) -> Iterator[tuple[str, str]]:
 
 
 def ask(model: Embedder, questionnaire: Questionnaire, found: Sequence[tuple[str, str]]) -> list[float]:
-    """Return one over the rank of the first right file for each question, 0 where none is a source file."""
+    """Return the reciprocal rank of the first correct file for each question, 0 if none is a source file."""
     paths = [path for path, _ in found]
     rows = model.embed_documents([text for _, text in found])
     reciprocal = []
@@ -61,29 +61,29 @@ def ask(model: Embedder, questionnaire: Questionnaire, found: Sequence[tuple[str
 
 
 def main() -> None:
-    """Print a row a repository, and one of all."""
+    """Print a row for each repository, and the figure of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones of the public repositories")
     parser.add_argument("--models", nargs="+", default=["codequarry-1", "minilm"], metavar="NAME")
     parser.add_argument("--split", choices=("development", "heldout"), default="development")
-    parser.add_argument("--only", nargs="+", default=(), metavar="OWNER/NAME", help="of these repositories alone")
+    parser.add_argument("--only", nargs="+", default=(), metavar="OWNER/NAME", help="only these repositories")
     options = parser.parse_args()
     folder = models_folder(load_settings().settings)
-    questionnaires = [one for place in QUESTIONS for one in load(place, options.only) if one.split == options.split]
+    questionnaires = [item for place in QUESTIONS for item in load(place, options.only) if item.split == options.split]
     every: dict[str, list[float]] = defaultdict(list)
     rows: list[list[object]] = []
-    for one in questionnaires:
-        found = list(pieces(find_clone(options.repos, one.repo, one.commit)))
-        row: list[object] = [one.repo, len(found), len(one.questions)]
+    for questionnaire in questionnaires:
+        found = list(pieces(find_clone(options.repos, questionnaire.repo, questionnaire.commit)))
+        row: list[object] = [questionnaire.repo, len(found), len(questionnaire.questions)]
         for name in options.models:
-            progress(f"{one.repo}: {len(found):,} pieces by {name}")
+            progress(f"{questionnaire.repo}: {len(found):,} pieces by {name}")
             with closing(open_embedder(EmbeddingSettings(model=name), folder)) as model:
-                reciprocal = ask(model, one, found)
+                reciprocal = ask(model, questionnaire, found)
             every[name] += reciprocal
             row.append(float(np.mean(reciprocal)))
         rows.append(row)
     print_table(
-        f"{LINES} lines, vectors alone, {options.split}", ["repository", "pieces", "questions", *options.models], rows
+        f"{LINES} lines, vectors only, {options.split}", ["repository", "pieces", "questions", *options.models], rows
     )
     for name, reciprocal in every.items():
         print(f"{name}: {Figure.of(np.array(reciprocal))}")

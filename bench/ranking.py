@@ -1,8 +1,8 @@
-"""How well the ranking answers plain-English questions, and what other constants would do.
+"""Measure how well the ranking answers plain-English questions, and try other constants.
 
 Asks the questions of bench/questions and bench/tuning about repositories that are indexed under their own name (the
-last part of owner/name); candidates are recalled once, and ranked anew for every trial. Only repositories that may be
-tuned on are asked about unless ``--split`` says otherwise.
+last part of owner/name). The candidates are recalled once and ranked again for every trial. Only repositories that may
+be tuned on are used, unless ``--split`` says otherwise.
 
     codequarry index ~/clones/jinja && python -m bench.ranking
     python -m bench.ranking --try ranking.scoring.LEXICAL_WEIGHT=0.4,0.5,0.6 --try ranking.bm25f.PRESENCE=0,0.4 --misses
@@ -40,7 +40,7 @@ FIRST_HITS = 10
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with what the engine found for it, ready to be ranked."""
+    """A question and its recalled candidates, ready to be ranked."""
 
     repo: str
     text: str
@@ -51,18 +51,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Constants to try, as ``module.NAME`` with a value; none for those that stand in the code."""
+    """Constants to try, as ``module.NAME`` with a value; empty for the constants of the code."""
 
     values: tuple[tuple[str, object], ...] = ()
 
     @property
     def label(self) -> str:
-        """What the trial is called in the table."""
+        """The name of the trial in the table."""
         return " ".join(f"{name}={value}" for name, value in self.values) or "as it is"
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Set the constants for a while; those of ``terms`` and ``recall`` need a new recall and are refused."""
+        """Set the constants for the block. Constants of plans and recall have no effect: recall happens only once."""
         before = []
         for name, value in self.values:
             module, _, constant = name.rpartition(".")
@@ -85,7 +85,7 @@ def ask_all(store: Store, embedder: Embedder, split: str) -> list[Asked]:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
             repo = table["repo"].rpartition("/")[2]
             if table["split"] == split and repo in head.defaults:
-                asked += [_ask(store, embedder, head, repo, one) for one in table["question"]]
+                asked += [_ask(store, embedder, head, repo, question) for question in table["question"]]
     return asked
 
 
@@ -97,14 +97,14 @@ def _ask(store: Store, embedder: Embedder, head: Head, repo: str, question: dict
 
 
 def first_right(asked: Asked) -> int:
-    """Return the rank of the first hit in a right file from 1, or 0."""
+    """Return the rank of the first hit in a correct file from 1, or 0."""
     page = cut_page(rank(asked.plan, asked.recall), FIRST_HITS, asked.plan.request.max_per_file, 0)
     right = (number for number, item in enumerate(page.hits, 1) if item.candidate.chunk.path in asked.paths)
     return next(right, 0)
 
 
 def figures(ranks: Sequence[int]) -> str:
-    """Return hit@10, hit@1, MRR@10 and NDCG@10 (of the first right hit) as a row."""
+    """Return hit@10, hit@1, MRR@10 and NDCG@10 (of the first correct hit) as a table row."""
     count = len(ranks)
     ndcg = sum(1 / math.log2(1 + rank) for rank in ranks if rank) / count
     mrr = sum(1 / rank for rank in ranks if rank) / count
@@ -112,7 +112,7 @@ def figures(ranks: Sequence[int]) -> str:
 
 
 def trials(options: Sequence[str]) -> list[Trial]:
-    """Return every combination of the values to try, what stands in the code first."""
+    """Return every combination of the values to try, after the constants of the code."""
     axes = []
     for option in options:
         name, _, values = option.partition("=")
@@ -121,24 +121,24 @@ def trials(options: Sequence[str]) -> list[Trial]:
 
 
 def show(asked: Sequence[Asked], trial: Trial, misses: bool) -> None:
-    """Print the figures of a trial, by repository for the constants of the code."""
+    """Print the figures of a trial, and by repository if it uses the constants of the code."""
     with trial.applied():
-        ranks = [first_right(one) for one in asked]
+        ranks = [first_right(item) for item in asked]
     if not trial.values:
-        for repo in dict.fromkeys(one.repo for one in asked):
-            own = [rank for rank, one in zip(ranks, asked, strict=True) if one.repo == repo]
+        for repo in dict.fromkeys(item.repo for item in asked):
+            own = [rank for rank, item in zip(ranks, asked, strict=True) if item.repo == repo]
             print(f"  {repo:40} {len(own):4} {figures(own)}")
     print(f"{trial.label:42} {len(ranks):4} {figures(ranks)}")
-    for rank_found, one in zip(ranks, asked, strict=True):
+    for rank_found, item in zip(ranks, asked, strict=True):
         if misses and not rank_found:
-            print(f"    not found: {one.repo}: {one.text}")
+            print(f"    not found: {item.repo}: {item.text}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--try", dest="trials", action="append", default=[], metavar="MODULE.NAME=VALUE,VALUE")
     parser.add_argument("--split", choices=("development", "heldout"), default="development")
-    parser.add_argument("--misses", action="store_true", help="show the questions whose answer was not found")
+    parser.add_argument("--misses", action="store_true", help="print the questions whose answer was not found")
     options = parser.parse_args()
     settings = load_settings().settings
     embedder = open_embedder(settings.embedding, settings.home / "models")
@@ -148,7 +148,7 @@ def main() -> None:
     finally:
         store.close()
     if not asked:
-        raise SystemExit("none of the repositories of bench/questions is indexed: codequarry index CLONE")
+        raise SystemExit("none of the repositories of bench/questions is indexed; run codequarry index CLONE")
     print(f"{'':42} {'n':>4} {'hit@10':>7} {'hit@1':>7} {'MRR':>7} {'NDCG':>7}")
     for trial in trials(options.trials):
         show(asked, trial, options.misses)

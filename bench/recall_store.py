@@ -1,12 +1,12 @@
-"""Compare the approximate k-NN of OpenSearch with exact search, among many dead rows and under filters of any width.
+"""Compare the approximate k-NN of OpenSearch with exact search, among many dead rows and under various filters.
 
 ``python -m bench.recall_store [--url http://127.0.0.1:9200] [--files 2500] [--generations 6]``
 
-Every file is rewritten several times, so that there are five dead rows for each live one, with vectors close to its
-own, as edits leave them. Then recall@20 against an exact k-NN (a script over all that fits), and how long a search
-takes: for the head, under field filters that 0.1 to 50 % of the rows fit, and with a mask of four files in five. Last,
-the same when the head moves on before every search, so that no filter of before fits any more (rule 13), and when all
-segments were merged, as they are in time.
+Every file is rewritten several times, so there are five dead rows for each live row, with similar vectors, as edits
+leave them. Measured are recall@20 against an exact k-NN (a script over all matching rows) and the duration of a search:
+at head, under field filters that match 0.1 to 50 % of the rows, and with a mask of four files in five. Then the same
+with a head that moves before every search, so that no cached filter fits (rule 13), and with all segments merged, as
+they become over time.
 """
 
 import argparse
@@ -30,7 +30,7 @@ K = 20
 CHUNKS_A_FILE = 4
 FILES_A_BATCH = 500
 CLUSTERS = 500
-# An edit leaves a chunk's vector at about this cosine.
+# The cosine between the vectors of a chunk before and after an edit.
 LIKENESS = 0.9
 SHARES = {"0.1 %": 1000, "1 %": 100, "10 %": 10, "50 %": 2}
 HIDDEN = frozenset({500, 501})
@@ -44,7 +44,7 @@ class Corpus:
     random: np.random.Generator
 
     def generation(self, number: int) -> np.ndarray:
-        """Return the vectors of a generation: the first ones, moved a little."""
+        """Return the vectors of a generation: those of the first generation, moved a little."""
         if not number:
             return self.first
         noise = self.random.standard_normal(self.first.shape).astype(np.float32)
@@ -53,7 +53,7 @@ class Corpus:
         return moved / np.linalg.norm(moved, axis=1, keepdims=True)
 
     def query(self) -> Vector:
-        """Return a query somewhere near a chunk."""
+        """Return a query vector near a chunk."""
         near = self.first[self.random.integers(len(self.first))]
         vector = near + 1.5 * self.random.standard_normal(len(near)).astype(np.float32) / len(near) ** 0.5
         return (vector / np.linalg.norm(vector)).astype(np.float32)
@@ -74,7 +74,7 @@ def path_of(file: int) -> str:
 
 
 def make_row(number: int, born: int) -> ChunkRow:
-    """Make one chunk; its tags say which shares of all rows it belongs to."""
+    """Make one row; its tags name the shares of all rows that it belongs to."""
     file, ordinal = divmod(number, CHUNKS_A_FILE)
     text = f"chunk {number} of transaction {born}"
     chunk = Chunk(
@@ -87,15 +87,15 @@ def make_row(number: int, born: int) -> ChunkRow:
 
 
 def fill(store: OpenSearchStore, corpus: Corpus, files: int, generations: int) -> None:
-    """Write the generations, each of which retires the one before."""
+    """Write the generations; each retires the one before it."""
     for born in range(1, generations + 1):
         vectors = corpus.generation(born - 1)
         for start in range(0, files, FILES_A_BATCH):
-            some = range(start, min(start + FILES_A_BATCH, files))
-            rows = [make_row(number, born) for number in range(some[0] * CHUNKS_A_FILE, (some[-1] + 1) * CHUNKS_A_FILE)]
+            part = range(start, min(start + FILES_A_BATCH, files))
+            rows = [make_row(number, born) for number in range(part[0] * CHUNKS_A_FILE, (part[-1] + 1) * CHUNKS_A_FILE)]
             records = [
                 FileRecord("bench", path_of(file), f"{born:08x}{file:032x}", INDEXED, CHUNKS_A_FILE, "r", 1, born)
-                for file in some
+                for file in part
             ]
             keyed = {row.vector_key: vectors[int(row.vector_key.split(":")[1])] for row in rows}
             store.create(rows, records, keyed)
@@ -106,7 +106,7 @@ def fill(store: OpenSearchStore, corpus: Corpus, files: int, generations: int) -
 
 
 def exact(store: OpenSearchStore, query: RecallQuery) -> set[str]:
-    """Return the ids of the nearest chunks by a script over all that fits."""
+    """Return the ids of the nearest chunks by a script over all matching rows."""
     assert query.vector is not None
     script = {
         "lang": "knn",
@@ -120,7 +120,7 @@ def exact(store: OpenSearchStore, query: RecallQuery) -> set[str]:
 
 
 def compare(store: OpenSearchStore, name: str, queries: Sequence[RecallQuery]) -> None:
-    """Print recall@20, the fewest hits, and the median time of some searches."""
+    """Print recall@20, the fewest hits, and the median time of the searches."""
     shares, fewest, took = [], K, []
     for query in queries:
         started = time.perf_counter()
@@ -147,25 +147,29 @@ def measure(store: OpenSearchStore, given: argparse.Namespace) -> None:
         ("a commit long ago", past),
         (f"{given.files * 4 // 5} paths masked", masked),
     ):
-        compare(store, name, [RecallQuery(snapshot, vector=one, vector_limit=K) for one in vectors])
+        compare(store, name, [RecallQuery(snapshot, vector=vector, vector_limit=K) for vector in vectors])
     for share in SHARES:
         filters = Filters(terms=(("tags", (share,)),))
-        compare(store, f"head, filter of {share}", [RecallQuery(head, filters, one, vector_limit=K) for one in vectors])
+        compare(
+            store,
+            f"head, filter of {share}",
+            [RecallQuery(head, filters, vector, vector_limit=K) for vector in vectors],
+        )
     moving = [
-        RecallQuery(Snapshot((Layer((1,), 1000 + number, HIDDEN),)), vector=one, vector_limit=K)
-        for number, one in enumerate(vectors)
+        RecallQuery(Snapshot((Layer((1,), 1000 + number, HIDDEN),)), vector=vector, vector_limit=K)
+        for number, vector in enumerate(vectors)
     ]
     compare(store, "head that moves", moving)
     store.client.indices.forcemerge(index=store.settings.index, params={"max_num_segments": 1, "request_timeout": 900})
     for name, snapshot in (("head", head), (f"{given.files * 4 // 5} paths masked", masked)):
-        asked = [RecallQuery(snapshot, vector=one, vector_limit=K) for one in vectors]
+        asked = [RecallQuery(snapshot, vector=vector, vector_limit=K) for vector in vectors]
         compare(store, f"{name}, segments merged", asked)
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--url", help="a running node; without it one is started")
+    parser.add_argument("--url", help="URL of a running node; a node is started if not given")
     parser.add_argument("--files", type=int, default=2_500)
     parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--queries", type=int, default=100)

@@ -1,4 +1,4 @@
-"""What a repair of an index takes: ``python -m bench.repair HOME [PAGES]`` damages a copy of it and repairs that."""
+"""Measure the repair of an index: ``python -m bench.repair HOME [PAGES]`` damages and repairs a copy of it."""
 
 import random
 import shutil
@@ -17,7 +17,7 @@ SEED = 5
 
 
 def main() -> None:
-    """Overwrite so many pages of a copy with noise, and say how long each part of the repair takes."""
+    """Overwrite this many pages of a copy with noise, and print how long each part of the repair takes."""
     home, pages = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10
     with tempfile.TemporaryDirectory(dir=home.parent) as folder:
         copy = Path(folder) / "home"
@@ -32,8 +32,8 @@ def main() -> None:
         started = time.monotonic()
         done = repair_index(SettingsModel(home=copy), lambda text: print(f"{time.monotonic() - started:6.1f} s {text}"))
         print(f"{time.monotonic() - started:6.1f} s done")
-        print(f"{done.rows:,} rows brought over, {done.files_again:,} files again, {done.embedded:,} texts embedded")
-        print(f"lost: {[(one.kind, one.name) for one in done.lost]}")
+        print(f"{done.rows:,} rows copied, {done.files_again:,} files read again, {done.embedded:,} texts embedded")
+        print(f"lost: {[(item.kind, item.name) for item in done.lost]}")
 
 
 if __name__ == "__main__":

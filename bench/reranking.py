@@ -1,8 +1,8 @@
-"""What a second stage is worth, and what it costs: the questions of bench.ranking with and without it, and CoSQA.
+"""Measure the gain and the cost of a second stage: the questions of bench.ranking with and without it, and CoSQA.
 
-The candidates of every question about an indexed repository are scored once by the model, without a limit of time;
-then every weight is tried. The times are those of the first search for a question, whose candidates the model has not
-met, and how many candidates it had scored after a while.
+The model scores the candidates of every question about an indexed repository once, without a time limit; then every
+weight is tried. The times are those of the first search for a question, with candidates that are new to the model, and
+the share of candidates that were scored within some limits.
 
     codequarry index ~/clones/jinja && python -m bench.reranking --model minilm
     python -m bench.reranking --model minilm --cosqa ~/data/cosqa
@@ -39,7 +39,7 @@ NO_LIMIT = math.inf
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A question with the model's scores of its candidates, and after how many seconds each of them was there."""
+    """A question, the model's scores of its candidates, and the seconds after which each score was available."""
 
     asked: Asked
     scores: dict[str, float]
@@ -56,12 +56,12 @@ def score_candidates(asked: Asked, model: Reranker, count: int) -> Scored:
     return Scored(asked, scores, tuple(seconds))
 
 
-def first_right(one: Scored, weight: float) -> int:
-    """Return the rank of the first hit in a right file from 1, or 0."""
-    ranked = rank(one.asked.plan, one.asked.recall)
-    again = blended(ranked, SecondScores(weight, one.scores))
-    page = cut_page(again, FIRST_HITS, one.asked.plan.request.max_per_file, 0)
-    right = (number for number, item in enumerate(page.hits, 1) if item.candidate.chunk.path in one.asked.paths)
+def first_right(scored: Scored, weight: float) -> int:
+    """Return the rank of the first hit in a correct file from 1, or 0."""
+    ranked = rank(scored.asked.plan, scored.asked.recall)
+    again = blended(ranked, SecondScores(weight, scored.scores))
+    page = cut_page(again, FIRST_HITS, scored.asked.plan.request.max_per_file, 0)
+    right = (number for number, item in enumerate(page.hits, 1) if item.candidate.chunk.path in scored.asked.paths)
     return next(right, 0)
 
 
@@ -73,22 +73,22 @@ def ask_questions(settings: SettingsModel, model: Reranker, split: str, count: i
     ):
         asked = ask_all(store, embedder, split)
     if not asked:
-        raise SystemExit("none of the repositories of bench/questions is indexed: codequarry index CLONE")
+        raise SystemExit("none of the repositories of bench/questions is indexed; run codequarry index CLONE")
     dict(model.score("warm up", ["loads the model"], NO_LIMIT))
-    scored = [score_candidates(one, model, count) for one in asked]
+    scored = [score_candidates(question, model, count) for question in asked]
     print(f"{'weight of ' + model.name:42} {'n':>4} {'hit@10':>7} {'hit@1':>7} {'MRR':>7} {'NDCG':>7}")
     for weight in WEIGHTS:
-        print(f"{weight:<42} {len(scored):4} {figures([first_right(one, weight) for one in scored])}")
-    show_times(scored, [score_candidates(one, model, count) for one in asked])
+        print(f"{weight:<42} {len(scored):4} {figures([first_right(question, weight) for question in scored])}")
+    show_times(scored, [score_candidates(question, model, count) for question in asked])
 
 
 def show_times(first: Sequence[Scored], again: Sequence[Scored]) -> None:
-    """Print how long the candidates took, and how many there were after a while."""
+    """Print how long scoring took, and the share of candidates scored within each limit."""
     rows: list[list[object]] = []
     for name, round_ in (("first search", first), ("repeated", again)):
-        times = [one.seconds[-1] * 1000 for one in round_]
+        times = [item.seconds[-1] * 1000 for item in round_]
         within = [
-            f"{np.mean([sum(second <= limit for second in one.seconds) / len(one.seconds) for one in round_]):.0%}"
+            f"{np.mean([sum(second <= limit for second in item.seconds) / len(item.seconds) for item in round_]):.0%}"
             for limit in LIMITS
         ]
         rows.append([name, f"{percentile(times, 50):.0f}", f"{percentile(times, 95):.0f}", *within])
@@ -97,7 +97,7 @@ def show_times(first: Sequence[Scored], again: Sequence[Scored]) -> None:
 
 
 def ask_cosqa(embedder: Embedder, model: Reranker, folder: Path, count: int) -> None:
-    """Print the mean reciprocal rank of CoSQA's development queries for every weight: vectors alone, no ranker."""
+    """Print the mean reciprocal rank of CoSQA's development queries for every weight, from vectors without a ranker."""
     asked = read_cosqa(folder)
     rows = embedder.embed_documents(asked.codes)
     found = np.zeros((len(WEIGHTS), len(asked.queries)))
@@ -118,12 +118,12 @@ def ask_cosqa(embedder: Embedder, model: Reranker, folder: Path, count: int) -> 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default=RerankingSettings().model, help="of the second stage")
+    parser.add_argument("--model", default=RerankingSettings().model, help="model of the second stage")
     parser.add_argument(
-        "--count", type=int, default=RerankingSettings().candidate_count, help="candidates scored again"
+        "--count", type=int, default=RerankingSettings().candidate_count, help="number of candidates to score"
     )
     parser.add_argument("--split", choices=("development", "heldout"), default="development")
-    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="ask CoSQA instead, with [embedding] model first")
+    parser.add_argument("--cosqa", type=Path, metavar="FOLDER", help="use CoSQA, with the [embedding] model first")
     options = parser.parse_args()
     settings = load_settings().settings
     with closing(open_reranker(RerankingSettings(model=options.model), models_folder(settings))) as model:

@@ -1,7 +1,7 @@
-"""How long a warm search takes in this process, over whatever CODEQUARRY_HOME or the settings name as the index.
+"""Measure warm searches in this process, over the index of CODEQUARRY_HOME or of the settings.
 
-Asks every question of bench/questions twice, over all repositories; the first round warms up. On the clock and in
-processor time, since other programs count in the one and not in the other.
+Asks every question of bench/questions twice over all repositories; the first round warms up. Prints wall time and
+processor time, because other programs slow only the former.
 
     python -m bench.search_latency
 """
@@ -10,7 +10,7 @@ import argparse
 import os
 import time
 
-# Before numpy, as the command line and the service do.
+# Must be set before numpy is imported, as in the command line and the service.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from bench.acceptance.questions import load
@@ -24,7 +24,6 @@ from codequarry.shared.store.factory import open_store
 from codequarry.shared.versions.snapshots import head_snapshot
 
 TOP_K = 20
-SHARES = (0.5, 0.95)
 
 
 def main() -> None:
@@ -35,7 +34,9 @@ def main() -> None:
     store = open_store(settings, embedder.dimension)
     engine = SearchEngine(store, embedder, settings)
     chunks = store.count(head_snapshot(read_head(store)), Filters())
-    requests = [parse_request({"query": one.text, "top_k": TOP_K}) for asked in load() for one in asked.questions]
+    requests = [
+        parse_request({"query": question.text, "top_k": TOP_K}) for asked in load() for question in asked.questions
+    ]
     rows: list[list[object]] = []
     for round_name in ("first round", "warm"):
         clock, processor = [], []
@@ -52,10 +53,6 @@ def main() -> None:
     print_table(f"{settings.store} store, {chunks} chunks", headings, rows)
     store.close()
     embedder.close()
-
-
-def _at(times: list[float], share: float) -> str:
-    return f"{sorted(times)[int(len(times) * share)]:.1f}"
 
 
 if __name__ == "__main__":

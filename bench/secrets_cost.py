@@ -1,6 +1,6 @@
-"""What masking secrets costs an index run: ``python -m bench.secrets_cost REPOSITORY [--rounds 5]``.
+"""Measure what masking secrets costs an index run: ``python -m bench.secrets_cost REPOSITORY [--rounds 5]``.
 
-Full runs with and without it take turns, each into an empty data folder with an embedding cache of its own, so that
+Full runs with and without masking take turns, each into an empty data folder with a separate embedding cache, so that
 both embed everything. The medians are compared.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def seconds(repository: Path, action: str) -> tuple[float, float]:
-    """Index a repository into a new data folder and return the time by the clock and of the processors."""
+    """Index a repository into a new data folder and return the wall time and the processor time."""
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"CODEQUARRY_HOME": home, "CODEQUARRY_SECRETS__ACTION": action}
         before, started = os.times(), time.monotonic()
@@ -37,7 +37,7 @@ def main() -> None:
         for action in ("off", "mask") if at % 2 else ("mask", "off"):
             taken[action].append(seconds(given.repository, action))
     for name, place in (("clock", 0), ("processors", 1)):
-        off, mask = (statistics.median(one[place] for one in taken[action]) for action in ("off", "mask"))
+        off, mask = (statistics.median(times[place] for times in taken[action]) for action in ("off", "mask"))
         print(f"{name:10}  off {off:.2f} s, mask {mask:.2f} s, {100 * (mask / off - 1):+.1f} %")
 
 

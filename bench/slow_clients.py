@@ -1,8 +1,8 @@
-"""What slow clients cost the others: refused requests and response times of a normal client during a storm.
+"""Measure what slow clients cost others: refused requests and response times of a normal client.
 
-Starts `codequarry serve` over a small index of its own, opens slow connections, and has one normal client search
-meanwhile. The slow connections send 2 bytes a second of a head or of a body, or ask for much and read 1 byte a second.
-All come from one address, as does the normal client.
+Starts `codequarry serve` over a new small index, opens slow connections, and has a normal client search meanwhile. The
+slow connections send the head or the body of a request at 2 bytes a second, or request much and read 1 byte a second.
+All connections come from the same address.
 
     python -m bench.slow_clients
     python -m bench.slow_clients --connections 8 16 --seconds 5 --kinds heads
@@ -30,10 +30,10 @@ from bench.acceptance.report import print_table
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:([1-9]\d*)")
 CONNECTIONS = (0, 8, 16, 64, 256)
-# A round in which nobody waits for longer than this has no use for more.
+# Longer rounds show nothing new if no client waits longer than this.
 SECONDS = 12.0
 BYTES_PER_SECOND = 2.0
-# The system gives an answer this much room on its way; what is larger must wait for the reader.
+# The system buffers this much of an answer; the rest must wait for the reader.
 ROOM_BYTES = 4096
 CODE = "class Retrier:\n    def retry_later(self, job, attempt):\n        return 2.0**attempt\n"
 
@@ -42,7 +42,7 @@ BODY = (
     b"POST /search-code HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Content-Length: 4000\r\n\r\n" + b" " * 4000
 )
-# Many answers that nobody reads: more than the system takes off the service's hands.
+# Many answers that nobody reads, more than the system buffers.
 READER = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40
 SENT_AT_ONCE = {"heads": 40, "bodies": 110, "readers": len(READER)}
 REQUESTS = {"heads": HEAD, "bodies": BODY, "readers": READER}
@@ -50,7 +50,7 @@ REQUESTS = {"heads": HEAD, "bodies": BODY, "readers": READER}
 
 @dataclass(slots=True)
 class Seen:
-    """What the normal client saw."""
+    """What the normal client observed."""
 
     seconds: list[float] = field(default_factory=list)
     refused: int = 0
@@ -72,7 +72,7 @@ class Storm:
 
     @contextmanager
     def raging(self) -> Iterator[None]:
-        """Keep the connections slow, opening anew those that the service closes."""
+        """Keep the connections slow, and reopen those that the service closes."""
         over = threading.Event()
         threads = [threading.Thread(target=self._drip, args=(over,), daemon=True) for _ in range(self.count)]
         for thread in threads:
@@ -108,7 +108,7 @@ class Storm:
 
 
 def search(port: int, until: Callable[[], bool]) -> Seen:
-    """Search one time after the other, as a normal client does, and return what that was like."""
+    """Search repeatedly, as a normal client does, and return what it observed."""
     seen = Seen()
     body = json.dumps({"query": "retry later"}).encode()
     while not until():
@@ -131,7 +131,7 @@ def search(port: int, until: Callable[[], bool]) -> Seen:
 
 @contextmanager
 def served(scratch: Path) -> Iterator[int]:
-    """Serve a small index on a port of its own."""
+    """Serve a small new index and yield the port."""
     environment = {**os.environ, "CODEQUARRY_HOME": str(scratch / "home")}
     origin = scratch / "origin"
     origin.mkdir()
@@ -163,7 +163,7 @@ def main() -> None:
     rows: list[tuple[str, ...]] = []
     for kind in arguments.kinds:
         for count in arguments.connections:
-            # Each storm meets a service of its own: the one before leaves connections behind.
+            # Each storm gets a new service, because the storm before it leaves connections behind.
             with ExitStack() as opened:
                 scratch = opened.enter_context(tempfile.TemporaryDirectory())
                 port = opened.enter_context(served(Path(scratch)))

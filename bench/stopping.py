@@ -1,10 +1,9 @@
-"""How soon a run ends that is told to, in each of its phases: Ctrl-C, SIGTERM, and the cancelling of a job.
+"""Measure how soon a run ends in each of its phases after Ctrl-C, SIGTERM or the cancelling of its job.
 
-Each phase is one that would last: an origin that does not answer, ten billion paths, nine thousand patterns for a
-million paths, files that are slow to parse, a model that computes, an embeddings server that does not answer, a large
-purge. Each is entered by `codequarry index` (or the command that it belongs to) and by a job of `codequarry serve`,
-and then ended after a pause. Seconds are from the signal to the end of the process, or from the cancelling until the
-job has ended.
+Every phase would last long: an origin that does not answer, ten billion paths, nine thousand patterns for a million
+paths, files that parse slowly, a model that computes, an embeddings server that does not answer, a large purge. Each is
+entered by `codequarry index` (or the phase's own command) and by a job of `codequarry serve`, and ended after a pause.
+The seconds count from the signal to the end of the process, or from the cancelling to the end of the job.
 
     python -m bench.stopping
     python -m bench.stopping --phases embedding-server purging --pause 2
@@ -32,19 +31,19 @@ from tests.gate import hostile
 
 CODEQUARRY = (sys.executable, "-m", "codequarry.cli.main")
 ADDRESS = re.compile(r"http://127\.0\.0\.1:[1-9]\d*")
-# Between the sign that a phase has begun and the stop.
+# From the first sign of a phase to the stop.
 PAUSE_SECONDS = 1.5
 BEGIN_SECONDS = 300
 MOST_SECONDS = 120
 LARGE_FILES = 8_000
-# So that a request may name a server on this machine.
+# Allow requests to servers on this machine.
 NEAR = ('git.allowed_schemes=["http"]', 'git.private_networks=["127.0.0.0/8"]')
 PATIENT = "indexing.max_paths=100000000000"
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A command and a job that stay in a phase; ``shows`` is what progress says then, ``before`` is run first."""
+    """A command and a job that stay in a phase; progress contains ``shows`` then, ``before`` runs first."""
 
     name: str
     origin: str
@@ -56,7 +55,7 @@ class Phase:
 
 
 def silent_server() -> int:
-    """Accept connections and never answer; return the port."""
+    """Accept connections without ever answering; return the port."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=64)
     kept = []
 
@@ -69,7 +68,7 @@ def silent_server() -> int:
 
 
 def large(folder: Path, files: int = LARGE_FILES) -> str:
-    """Make a repository of many functions, no two alike, and return its path."""
+    """Make a repository of many different functions and return its path."""
     folder.mkdir(parents=True)
     for number in range(files):
         body = "".join(f"def f{number}_{at}(value):\n    return value * {number} + {at}\n\n\n" for at in range(12))
@@ -80,7 +79,7 @@ def large(folder: Path, files: int = LARGE_FILES) -> str:
 
 
 def slow_to_parse(folder: Path) -> str:
-    """Make a repository of files that parsers are slow with, and return its path."""
+    """Make a repository of files that parse slowly and return its path."""
     folder.mkdir(parents=True)
     for number in range(200):
         (folder / f"deep{number}.cpp").write_text(f"// {number}\n" + "a<(\n" * 60_000)
@@ -95,7 +94,7 @@ def committed(folder: Path) -> str:
 
 
 def phases(scratch: Path, model: str) -> Iterator[Phase]:
-    """Yield the phases; what they need is made when it is asked for."""
+    """Yield the phases; what a phase needs is made when it is requested."""
     port = silent_server()
     yield Phase("fetching", f"http://127.0.0.1:{port}/a.git", NEAR)
     yield Phase("listing", str(hostile.path_bomb(scratch / "paths.git").folder), (PATIENT,), "scanning")
@@ -115,13 +114,13 @@ def phases(scratch: Path, model: str) -> Iterator[Phase]:
 
 
 class Runs:
-    """Commands and services on data folders of their own."""
+    """Commands and services, each with a new data folder."""
 
     def __init__(self, scratch: Path, pause: float) -> None:
         self._scratch, self._pause, self._count = scratch, pause, 0
 
     def home(self, phase: Phase) -> Path:
-        """Make a data folder, with what has to be in it before."""
+        """Make a data folder and run the phase's preparing commands."""
         self._count += 1
         home = self._scratch / f"home{self._count}"
         for command in phase.before:
@@ -172,7 +171,7 @@ class Runs:
             process.wait()
 
     def _begun(self, phase: Phase, address: str) -> str:
-        """Ask for a job, and return its id when it is in the phase."""
+        """Submit a job and return its id when it is in the phase."""
         if phase.command[:2] == ("repos", "rm"):
             job = ask(address, f"/repos/{phase.command[2]}", method="DELETE")["job_id"]
         else:
@@ -206,7 +205,7 @@ class Runs:
 
 
 def ended_in(process: subprocess.Popen[str], number: signal.Signals) -> str:
-    """Send a signal and return how long the process lived on."""
+    """Send a signal and return how long the process lived after it."""
     if process.poll() is not None:
         return "was over"
     told = time.monotonic()
@@ -230,14 +229,14 @@ def ask(address: str, path: str, body: object = None, method: str = "") -> dict[
 
 
 def is_in(job: dict[str, object], phase: str) -> bool:
-    """Return whether a job runs and is in a phase."""
+    """Return whether a job has left the queue and is in a phase or has ended."""
     progress = job["progress"]
     shown = str(progress["phase"]) if isinstance(progress, dict) else ""
     return job["state"] != "queued" and (not phase or phase in shown or job["state"] != "running")
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
-    """Wait for a condition; TimeoutError if it does not come."""
+    """Wait for a condition; raises TimeoutError if it does not hold in time."""
     deadline = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > deadline:
@@ -248,9 +247,9 @@ def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure each phase and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--phases", nargs="+", help="only these")
+    parser.add_argument("--phases", nargs="+", help="only these phases")
     parser.add_argument("--pause", type=float, default=PAUSE_SECONDS, help="seconds in a phase before the stop")
-    parser.add_argument("--model", default="", help="an installed or downloadable model that computes, as minilm")
+    parser.add_argument("--model", default="", help="an installed or downloadable neural model, such as minilm")
     parser.add_argument("--ways", nargs="+", default=["ctrl-c", "sigterm", "cancel", "service"])
     given = parser.parse_args(arguments)
     rows = []
@@ -271,7 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     row.append(ways[way](phase))
             sys.stderr.write("  ".join(row) + "\n")
             rows.append(row)
-    print_table("Seconds from being told to the end", ["phase", *given.ways], rows)
+    print_table("Seconds from the request to stop to the end", ["phase", *given.ways], rows)
 
 
 if __name__ == "__main__":

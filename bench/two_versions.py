@@ -1,10 +1,9 @@
-"""Is one version as fast as another? Both index the same repositories and answer the same searches, in turns.
+"""Compare the speed of two versions: both index the same repositories and answer the same searches in turns.
 
-A version is the folder of a virtual environment that has it. Indexing: each run into an empty data folder with an
-embedding cache of its own; and, in a process that lives, commits of one file each to the first repository
-(``one_commit.py``). Searching: both services run at the same time, and one after the other answers ten requests
-over a connection that stays open; the questions are those of bench/questions, with a number behind each, so that
-nothing is answered from a cache.
+A version is the folder of a virtual environment that has it. Indexing: each run uses an empty data folder with a
+separate embedding cache; then a running process indexes commits of one file each to the first repository
+(``one_commit.py``). Searching: both services run at the same time and take turns to answer ten requests over a
+persistent connection. The questions are those of bench/questions with a number appended, so that no cache can answer.
 
     python -m bench.two_versions ~/old/.venv .venv ~/clones/celery --rounds 5
 """
@@ -34,7 +33,7 @@ WARM_UP = 30
 
 @dataclass(slots=True)
 class Version:
-    """One side: how to run it, and what was measured, in seconds."""
+    """One version: how to run it, and its measurements in seconds."""
 
     name: str
     environment: Path
@@ -55,7 +54,7 @@ class Version:
         )
 
     def index(self, home: Path, repositories: Sequence[Path]) -> tuple[float, float]:
-        """Index repositories one after the other; return the time by the clock and of the processors."""
+        """Index repositories one after the other; return the wall time and the processor time."""
         before, started = os.times(), time.monotonic()
         for repository in repositories:
             if self.command(home, "index", str(repository)).wait():
@@ -65,7 +64,7 @@ class Version:
         return time.monotonic() - started, used
 
     def index_commits(self, repository: Path) -> list[float]:
-        """Return the seconds of each of some commits that change one file."""
+        """Return the seconds of each of several commits that change one file."""
         script = Path(__file__).with_name("one_commit.py")
         done = subprocess.run([self.environment / "bin" / "python", script, repository], capture_output=True)
         if done.returncode:
@@ -91,7 +90,7 @@ class Version:
             except OSError:
                 connection.close()
                 time.sleep(0.1)
-        raise SystemExit(f"{self.name}: codequarry serve is not ready on port {port}")
+        raise SystemExit(f"{self.name}: codequarry serve did not become ready on port {port}")
 
 
 def search(connection: HTTPConnection, query: str) -> float:
@@ -107,7 +106,7 @@ def search(connection: HTTPConnection, query: str) -> float:
 
 
 def measure_indexing(versions: Sequence[Version], repositories: Sequence[Path], rounds: int, scratch: Path) -> None:
-    """Index everything ``rounds`` times with each version; whose turn is first changes."""
+    """Index everything ``rounds`` times with each version; the order alternates."""
     for at in range(rounds):
         progress(f"indexing, round {at + 1} of {rounds}")
         for version in versions if at % 2 else reversed(versions):
@@ -119,7 +118,7 @@ def measure_indexing(versions: Sequence[Version], repositories: Sequence[Path], 
 
 
 def measure_searches(versions: Sequence[Version], repositories: Sequence[Path], count: int) -> None:
-    """Ask both services ``count`` times each."""
+    """Search each service ``count`` times."""
     questions = queries(WARM_UP * 4, seed=0)
     chance = random.Random(0)
     for version in versions:
@@ -138,7 +137,7 @@ def measure_searches(versions: Sequence[Version], repositories: Sequence[Path], 
 
 
 def main() -> None:
-    """Measure and print the medians of both, and the second against the first."""
+    """Measure and print the medians of both versions, and the change from the first to the second."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before", type=Path, help="virtual environment of the older version")
     parser.add_argument("after", type=Path, help="virtual environment of the newer version")
@@ -153,11 +152,11 @@ def main() -> None:
         measure_indexing(versions, given.repositories, given.rounds, scratch)
         measure_searches(versions, given.repositories, given.searches)
     figures = {
-        "indexing, clock, s": [statistics.median(one.clock) for one in versions],
-        "indexing, processors, s": [statistics.median(one.processors) for one in versions],
-        "a commit of one file, ms": [statistics.median(one.commits) * 1000 for one in versions],
-        "search p50, ms": [percentile(one.searches, 50) * 1000 for one in versions],
-        "search p95, ms": [percentile(one.searches, 95) * 1000 for one in versions],
+        "indexing, clock, s": [statistics.median(version.clock) for version in versions],
+        "indexing, processors, s": [statistics.median(version.processors) for version in versions],
+        "a commit of one file, ms": [statistics.median(version.commits) * 1000 for version in versions],
+        "search p50, ms": [percentile(version.searches, 50) * 1000 for version in versions],
+        "search p95, ms": [percentile(version.searches, 95) * 1000 for version in versions],
     }
     rows = [[name, before, after, 100 * (after / before - 1)] for name, (before, after) in figures.items()]
     print_table("two versions in turns", ["figure", "before", "after", "change %"], rows)

@@ -1,8 +1,8 @@
-"""Many more sequences of the stateful test than the tests run: random repositories, operations and crashes against git.
+"""Run many more sequences of the stateful test than the test suite: random operations and crashes, checked against git.
 
-Goes on for so many sequences, or until so many minutes have passed, in rounds of a store each; prints how often each
-thing happened. A failure stops its round, with its operations; the round's seed runs it again (--shrink to make it
-shorter), and the next round goes on.
+Runs for the given number of sequences or minutes, in rounds with a new store each, and prints how often each event
+happened. A failure is printed with its operations and ends its round; the next round starts. The seed of a failed round
+reproduces it (--shrink shortens the sequence).
 
     python -m bench.versions_stateful --sequences 5000
     python -m bench.versions_stateful --sequences 500 --store opensearch --url http://127.0.0.1:9200
@@ -30,7 +30,7 @@ RUNS_PER_SEQUENCE = 8
 
 
 def main() -> int:
-    """Run the rounds; 1 where one of them failed."""
+    """Run the rounds; return 1 if a round failed."""
     options = read_options()
     total: Counter[str] = Counter()
     failed: list[int] = []
@@ -60,14 +60,14 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--store", choices=("embedded", "opensearch"), default="embedded")
     parser.add_argument("--url", default="http://127.0.0.1:9200")
-    parser.add_argument("--seed", type=int, default=1, help="of the first round")
-    parser.add_argument("--shrink", action="store_true", help="make what fails shorter, which takes minutes")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first round (1)")
+    parser.add_argument("--shrink", action="store_true", help="shorten failing sequences, which takes minutes")
     return parser.parse_args()
 
 
 @contextmanager
 def scene_of(options: argparse.Namespace) -> Iterator[Scene]:
-    """Give a scene over an empty store; nothing of it stays."""
+    """Yield a scene over an empty store, and delete all of its data afterwards."""
     index = OpenSearchSettings(urls=(options.url,), index=f"bench-{uuid.uuid4().hex[:12]}")
     with tempfile.TemporaryDirectory(prefix="codequarry-bench-") as folder:
         scene = Scene(Path(folder), index if options.store == "opensearch" else None)

@@ -1,7 +1,7 @@
-"""How soon a push is searchable: from its delivery to a search that holds the commit, through a real service.
+"""Measure how soon a push is searchable: from its delivery to a search of the commit, through a real service.
 
-Clones a repository, indexes it, starts `codequarry serve`, and then pushes commits that each change some files: each
-signed as GitHub does, and asked for by `min_commit` until it is there. All in --scratch, which is left for a look.
+Clones a repository, indexes it, starts `codequarry serve`, and then pushes commits that each change some files. Each
+push is signed as GitHub does, and a search waits for it with `min_commit`. All data is in --scratch and is kept.
 
     python -m bench.webhook ~/clones/pallets+werkzeug --runs 20 --files 5
 """
@@ -28,14 +28,14 @@ from bench.acceptance.report import print_table
 SECRET = "a secret of this measurement"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:[1-9]\d*")
 ENDINGS = {".py": "#", ".go": "//", ".java": "//", ".js": "//", ".ts": "//", ".rs": "//", ".rb": "#", ".php": "//"}
-# A file that a person edits: not empty, not generated.
+# Files that a person would edit are neither empty nor generated.
 LEAST_BYTES, MOST_BYTES = 200, 50_000
 WAIT_MS = 60_000
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A clone, and the folder of an index of it."""
+    """A clone, and the data folder of its index."""
 
     clone: Path
     home: Path
@@ -47,13 +47,13 @@ class Bench:
         return {name: value for name, value in os.environ.items() if not name.startswith("CODEQUARRY_")} | own
 
     def git(self, *arguments: str) -> str:
-        """Run git in the clone."""
+        """Run git in the clone and return its output."""
         account = ("-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false")
         command = ["git", "-C", str(self.clone), *account, *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def change(self, paths: list[Path], number: int) -> str:
-        """Commit an edit of each file, a function at its end, and return the commit."""
+        """Commit an edit of each file, a comment at its end, and return the commit."""
         for path in paths:
             sign = ENDINGS[path.suffix]
             with path.open("a", errors="surrogateescape") as file:
@@ -67,13 +67,13 @@ class Bench:
         return [path for path in paths if not path.is_symlink() and LEAST_BYTES < path.stat().st_size < MOST_BYTES]
 
     def index(self) -> None:
-        """Index the clone by the command line."""
+        """Index the clone with the command line."""
         command = [sys.executable, "-m", "codequarry.cli.main", "index", str(self.clone), "--name", "measured"]
         subprocess.run(command, check=True, env=self.environment)
 
     @contextmanager
     def served(self) -> Iterator[str]:
-        """Run the service and give its address."""
+        """Run the service and yield its address."""
         command = [sys.executable, "-m", "codequarry.cli.main", "serve", "--port", "0", "--trust-loopback"]
         process = subprocess.Popen(command, env=self.environment, stderr=subprocess.PIPE, text=True)
         assert process.stderr
@@ -85,7 +85,7 @@ class Bench:
 
 
 def push(address: str, bench: Bench, commit: str) -> None:
-    """Tell the service of a push, signed as GitHub does."""
+    """Deliver a push event to the service, signed as GitHub does."""
     repository = {"clone_url": str(bench.clone)}
     branch = bench.git("rev-parse", "--abbrev-ref", "HEAD")
     body = json.dumps({"ref": f"refs/heads/{branch}", "after": commit, "repository": repository}).encode()
@@ -96,7 +96,7 @@ def push(address: str, bench: Bench, commit: str) -> None:
 
 
 def search(address: str, commit: str) -> None:
-    """Search until the commit is there."""
+    """Search until the commit is indexed."""
     body = {"query": "a remark", "filters": {"repo": "measured"}, "min_commit": commit, "wait_ms": WAIT_MS}
     answer = ask(address, "/search-code", json.dumps(body).encode(), {})
     assert answer["freshness"][0]["indexed_commit"] == commit, answer["freshness"]
@@ -111,13 +111,13 @@ def ask(address: str, path: str, body: bytes, headers: dict[str, str]) -> dict[s
 
 
 def main() -> None:
-    """Print the median and the worst of the seconds from a delivery to the search that holds its commit."""
+    """Print the median and the longest time from a delivery to the search that includes its commit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("repository", type=Path, help="a clone, bare or not")
+    parser.add_argument("repository", type=Path, help="a clone to index, bare or not")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--files", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--scratch", type=Path, help="kept; a folder that is removed if not given")
+    parser.add_argument("--scratch", type=Path, help="keep all data here; a temporary folder if not given")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="codequarry-bench-") as folder:
         measure(asked, asked.scratch or Path(folder))

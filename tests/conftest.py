@@ -1,4 +1,4 @@
-"""What tests share: git repositories, one real OpenSearch node, and the word about tests that could not have it."""
+"""Fixtures for all tests: git repositories, a real OpenSearch node, and a summary of tests that could not run."""
 
 import hashlib
 import os
@@ -37,20 +37,19 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.snapshots import draft_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord, begin, new_timeline, publish
 
-# Data folders that tests make are their user's alone, as the command line makes them.
+# The data folders of tests must be private to the user, as those of the command line are.
 os.umask(UMASK)
 
 NOT_RUN = "can't be reached"
 NAME = "test-"
-# A run ends before the optimising compiler has earned what it costs: without it the node takes half the time of the
-# processors.
+# A run ends before the optimising compiler pays off; without it, the node uses half the processor time.
 JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1",)
 
 
 class SharedNode:
     """The running node, and indices to borrow from it.
 
-    To make and delete the four indices of a store takes a second; so emptied ones are given out again.
+    Making and deleting the four indices of a store takes a second, so emptied indices are reused.
     """
 
     def __init__(self, node: Node) -> None:
@@ -61,7 +60,7 @@ class SharedNode:
 
     @contextmanager
     def empty_index(self, dimension: int) -> Iterator[OpenSearchSettings]:
-        """Give the settings of a store whose indices hold nothing; what a test writes there is removed."""
+        """Yield the settings of a store whose indices are empty; what a test writes there is deleted."""
         free = self._free[dimension]
         settings = free.pop() if free else self._new(dimension)
         yield settings
@@ -78,7 +77,7 @@ class SharedNode:
         return settings
 
     def delete_indices(self) -> None:
-        """Delete what was made here: the server may be somebody's that goes on running."""
+        """Delete the indices made here, because the server may keep running."""
         for settings, dimension in self._made:
             store = OpenSearchStore(settings, dimension)
             store.client.indices.delete(index=f"{settings.index}-*", params={"ignore": 404})
@@ -86,9 +85,9 @@ class SharedNode:
 
 
 def node_plan(config: pytest.Config) -> NodePlan:
-    """Say which node a run has, all its processes together.
+    """Return the plan of the node that all processes of a run share.
 
-    It is assembled in the cache, so that only a machine's first run downloads it.
+    It is assembled in the cache, so that only the first run on a machine downloads it.
     """
     cache = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(cache) if cache else Path.home() / ".cache") / "codequarry" / "opensearch-node"
@@ -98,32 +97,32 @@ def node_plan(config: pytest.Config) -> NodePlan:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell each process of a run (pytest-xdist) which one is the first."""
+    """Tell each process of a run (pytest-xdist) the pid of the first."""
     node.workerinput["first"] = os.getpid()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Stop the node when all processes of the run are done with it, or were interrupted."""
+    """Stop the node when all processes of the run have finished or were interrupted."""
     plan = node_plan(session.config)
     if not hasattr(session.config, "workerinput") and plan.name in names(plan.folder):
         stop(plan, remove_data=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests, so that at the end all processes have something to do."""
+    """Start with the longest tests, so that all processes stay busy until the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")
 def opensearch_node_plan(request: pytest.FixtureRequest) -> NodePlan:
-    """Return which node this run has."""
+    """Return the plan of this run's node."""
     return node_plan(request.config)
 
 
 @pytest.fixture(scope="session")
 def not_run() -> Callable[[str, Exception], NoReturn]:
-    """Give the function for what a test needs and can't have: it is not run and named at the end; in CI it fails."""
+    """Return the function to call if a test can't get what it needs: it skips the test, or fails it in CI."""
 
     def tell(what: str, error: Exception) -> NoReturn:
         if os.environ.get("CI", "").lower() == "true":
@@ -156,11 +155,10 @@ def stop_orphans(folder: Path) -> None:
 def opensearch_node(
     opensearch_node_plan: NodePlan, not_run: Callable[[str, Exception], NoReturn]
 ) -> Iterator[SharedNode]:
-    """Start a real node when the first test asks for it; without its parts, those tests are not run (in CI: fail).
+    """Start a real node when the first test needs it; if its parts can't be had, skip those tests (in CI: fail).
 
-    The processes of a run share it, and the end of the run stops it.
-
-    CODEQUARRY_TEST_OPENSEARCH names a running server to be used instead, of another version or with another engine.
+    The processes of a run share it, and the end of the run stops it. CODEQUARRY_TEST_OPENSEARCH names a running server
+    to be used instead, of another version or with another engine.
     """
     if url := os.environ.get("CODEQUARRY_TEST_OPENSEARCH"):
         given = SharedNode(Node(url, version="", pid=0, started=0, folder="", log=""))
@@ -176,7 +174,7 @@ def opensearch_node(
 
 
 class QueueServer:
-    """A real Redis-like server with nothing on disk, on a port of its own that survives a restart."""
+    """A real Redis-like server without persistence, on a port that survives a restart."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -187,7 +185,7 @@ class QueueServer:
 
     @property
     def url(self) -> str:
-        """What the settings name."""
+        """The address for the settings."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
@@ -197,18 +195,18 @@ class QueueServer:
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 30
         while not self._answers():
-            assert time.monotonic() < deadline, "the queue's server did not start"
+            assert time.monotonic() < deadline, "the queue server did not start"
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Kill it: all messages are lost."""
+        """Kill the server; all messages are lost."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def client(self) -> redis.Redis:
-        """Return a client of its own."""
+        """Return a new client."""
         return redis.Redis(port=self.port)
 
     def _answers(self) -> bool:
@@ -228,7 +226,7 @@ def shared_queue_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qu
 
 @pytest.fixture
 def queue_server(shared_queue_server: QueueServer) -> Iterator[QueueServer]:
-    """Give the running server with nothing in it; a test may stop and start it."""
+    """Yield the running server, emptied; a test may stop and start it."""
     with closing(shared_queue_server.client()) as client:
         client.flushall()
     yield shared_queue_server
@@ -237,7 +235,7 @@ def queue_server(shared_queue_server: QueueServer) -> Iterator[QueueServer]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name in one line each the tests that were not run, by what could not be had."""
+    """Print one line for each thing that tests could not get, with the tests that did not run."""
     files: dict[str, list[str]] = defaultdict(list)
     for report in terminalreporter.stats.get("skipped", []):
         if isinstance(report.longrepr, tuple) and NOT_RUN in report.longrepr[2]:
@@ -258,11 +256,11 @@ class GitRepository:
 
     @property
     def origin(self) -> str:
-        """What a person would give to index it."""
+        """What a user would pass to index it."""
         return str(self.folder)
 
     def git(self, *arguments: str, data: bytes | None = None) -> bytes:
-        """Run git in the working tree, untouched by the configuration of the machine."""
+        """Run git in the working tree, isolated from the configuration of the machine."""
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
             "GIT_CONFIG_GLOBAL": os.devnull,
@@ -297,7 +295,7 @@ class GitRepository:
         return self.git("rev-parse", "HEAD").decode().strip()
 
     def listing(self, commit: str = "HEAD") -> dict[str, str]:
-        """Return the regular files of a commit: path to blob."""
+        """Return the regular files of a commit as a mapping of path to blob."""
         lines = self.git("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")
         facts = [line.partition(b"\t") for line in lines if line.startswith(b"100")]
         return {path.decode(): fact.split()[2].decode() for fact, _, path in facts}
@@ -305,7 +303,7 @@ class GitRepository:
 
 @pytest.fixture
 def make_repository(tmp_path: Path) -> Callable[..., GitRepository]:
-    """Return a function that makes a git repository in a scratch folder, with files committed where given."""
+    """Return a function that makes a git repository in a scratch folder and commits the given files, if any."""
 
     def make(name: str = "project", files: dict[str, str | bytes] | None = None) -> GitRepository:
         repository = GitRepository(tmp_path / "origins" / name)
@@ -320,7 +318,7 @@ def make_repository(tmp_path: Path) -> Callable[..., GitRepository]:
 
 @pytest.fixture(scope="session")
 def embedder() -> Iterator[Embedder]:
-    """Return the built-in model: real vectors without a network."""
+    """Yield the built-in model: real vectors without a network."""
     model = open_embedder(EmbeddingSettings(), Path("models"))
     yield model
     model.close()
@@ -328,7 +326,7 @@ def embedder() -> Iterator[Embedder]:
 
 @pytest.fixture(scope="session")
 def place_table() -> Callable[[Path, int], Path]:
-    """Return a function that writes a model into a folder: the built-in one, its vectors cut to so many numbers."""
+    """Return a function that writes the built-in model into a folder, its vectors cut to the given dimension."""
     built_in = TokenTable.read(FOLDER)
 
     def place(folder: Path, dimension: int) -> Path:
@@ -340,9 +338,9 @@ def place_table() -> Callable[[Path, int], Path]:
 
 @pytest.fixture
 def make_workshop(tmp_path: Path, embedder: Embedder) -> Iterator[Callable[..., Workshop]]:
-    """Return a function that opens the embedded store of a scratch home and what else a run works with.
+    """Yield a function that opens the embedded store of a scratch home as a workshop.
 
-    Files are read in the test's own process unless ``processes`` says otherwise; keywords are sections of settings.
+    Files are read in the test's process unless ``processes`` says otherwise; keywords are sections of the settings.
     """
     with ExitStack() as opened:
 
@@ -360,7 +358,7 @@ def make_workshop(tmp_path: Path, embedder: Embedder) -> Iterator[Callable[..., 
 def make_opensearch_workshop(
     opensearch_node: SharedNode, make_workshop: Callable[..., Workshop], embedder: Embedder
 ) -> Iterator[Callable[..., Workshop]]:
-    """Return the same function for empty indices on the real OpenSearch node."""
+    """Yield the same function for empty indices on the real OpenSearch node."""
     with ExitStack() as opened:
 
         def make(home: str = "home", processes: int = 0, **sections: object) -> Workshop:
@@ -372,23 +370,23 @@ def make_opensearch_workshop(
 
 @pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
 def make_workshop_on_each(request: pytest.FixtureRequest) -> Callable[..., Workshop]:
-    """Return such a function for each kind of store."""
+    """Return the function for each kind of store."""
     name = "make_workshop" if request.param == "embedded" else "make_opensearch_workshop"
     make: Callable[..., Workshop] = request.getfixturevalue(name)
     return make
 
 
 class VersionedIndex:
-    """An index whose versions are written straight through the port, a chunk for each block of a file.
+    """An index whose versions are written straight through the port, one chunk for each block of a file.
 
-    Blocks are parted by two empty lines; one that begins with ``def NAME`` is the function of that name.
+    Blocks are separated by two empty lines; a block that begins with ``def NAME`` is the function of that name.
     """
 
     def __init__(self, store: Store, embedder: Embedder) -> None:
         self.store, self.embedder = store, embedder
 
     def add(self, repo: str, ref: str = "", *, branch: str = "main", origin: str = "", head_commit: str = "") -> int:
-        """Put a repository into the catalog where it is new, and give a timeline to its default branch or ``ref``."""
+        """Add a new repository to the catalog, and a timeline for its default branch or for ``ref``."""
         if not ref:
             save_repository(self.store, Repository(repo, origin, branch, head_commit=head_commit, id=f"id of {repo}"))
         return change_head(self.store, lambda head: new_timeline(head, repo, ref, f"id of {repo}"))
@@ -405,7 +403,7 @@ class VersionedIndex:
         commit_count: int | None = None,
         lost: Sequence[str] | None = (),
     ) -> int:
-        """Move a timeline on: write and retire what ``files`` says (None: gone), and publish. Return the number."""
+        """Update a timeline: write and retire ``files`` (None: deleted), publish, and return the transaction number."""
         holder = "a test"
         number = change_head(self.store, lambda head: begin(head, timeline, holder, base))
         head = read_head(self.store)
@@ -460,7 +458,7 @@ def _blob(text: str) -> str:
 
 @pytest.fixture
 def versioned_index(tmp_path: Path, embedder: Embedder) -> Iterator[VersionedIndex]:
-    """Give an empty index on an embedded store, to be filled version by version."""
+    """Yield an empty index on an embedded store, to be filled version by version."""
     store = EmbeddedStore(tmp_path / "store", embedder.dimension)
     yield VersionedIndex(store, embedder)
     store.close()
@@ -468,7 +466,7 @@ def versioned_index(tmp_path: Path, embedder: Embedder) -> Iterator[VersionedInd
 
 @pytest.fixture
 def versioned_opensearch_index(opensearch_node: SharedNode, embedder: Embedder) -> Iterator[VersionedIndex]:
-    """Give the same on the real OpenSearch node."""
+    """Yield an empty index on the real OpenSearch node."""
     with opensearch_node.empty_index(embedder.dimension) as settings:
         store = OpenSearchStore(settings, embedder.dimension)
         yield VersionedIndex(store, embedder)

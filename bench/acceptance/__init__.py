@@ -1,1 +1,1 @@
-"""The checks that the project is accepted by, each a script: `python -m bench.acceptance.quality --help`, and so on."""
+"""The acceptance checks, each a script; see for example `python -m bench.acceptance.quality --help`."""

@@ -15,15 +15,15 @@ from bench.acceptance.repositories import Clone, find_clone, pinned
 def add_corpus_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every check over public repositories takes."""
     parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones, called owner+name or name")
-    parser.add_argument("--only", nargs="+", default=[], metavar="OWNER/NAME", help="these repositories alone")
-    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep the index here and use it again")
-    parser.add_argument("--seed", type=int, default=1, help="of every random choice (1)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="OWNER/NAME", help="only these repositories")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep the index here and reuse it")
+    parser.add_argument("--seed", type=int, default=1, help="seed of every random choice (1)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
 
 
 @contextmanager
 def scratch_folder(kept: Path | None) -> Iterator[Path]:
-    """Yield the folder that is kept, or a temporary one."""
+    """Yield the folder to keep, or a temporary folder if there is none."""
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
         yield kept.resolve()
@@ -33,7 +33,7 @@ def scratch_folder(kept: Path | None) -> Iterator[Path]:
 
 
 def find_clones(folder: Path, questionnaires: Iterable[Questionnaire]) -> list[Clone]:
-    """Return the clone of each questionnaire at its commit, its answers checked."""
+    """Return the clone of each questionnaire at its commit, after checking the evidence of its answers."""
     clones = []
     for questionnaire in questionnaires:
         clone = find_clone(folder, questionnaire.repo, questionnaire.commit)
@@ -43,7 +43,7 @@ def find_clones(folder: Path, questionnaires: Iterable[Questionnaire]) -> list[C
 
 
 def fill(installation: Installation, clones: Iterable[Clone], scratch: Path) -> None:
-    """Index every clone at its commit, as a person would."""
+    """Index every clone at its commit with the `codequarry` command."""
     sources = scratch / "repositories"
     for clone in clones:
         progress(f"indexing {clone.name} into the {installation.store} store")
@@ -51,6 +51,6 @@ def fill(installation: Installation, clones: Iterable[Clone], scratch: Path) -> 
 
 
 def indexed_paths(installation: Installation, clone: Clone) -> set[str]:
-    """Return the paths that the index holds of a repository, skipped ones left out."""
+    """Return the paths that are indexed of a repository, without the skipped ones."""
     listing = installation.run("files", clone.short_name)
-    return {one["path"] for one in listing["files"]}
+    return {record["path"] for record in listing["files"]}

@@ -1,6 +1,6 @@
-"""A server that speaks the embeddings protocol, with vectors of the words in a text: something to be cut off.
+"""A stand-in for a paid embeddings API that the benchmarks can interrupt. Its vectors come from the words of a text.
 
-It stands for a paid API. Texts with the same words are near each other, so that searches find something.
+Texts with the same words are near each other, so searches find something.
 
     python -m bench.acceptance.embedding_server --port 8900
 """
@@ -20,7 +20,7 @@ DIMENSION = 128
 
 
 def vector_of(text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return the normalised sum of a text's words, each at a place and with a sign of its own; float32, (128,)."""
+    """Return the normalised sum of a text's words, each hashed to a dimension and a sign; float32, (128,)."""
     vector = np.zeros(DIMENSION, np.float32)
     for word in tokenize(text):
         number = zlib.crc32(word.encode())
@@ -51,12 +51,12 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=8900, help="(8900)")
+    parser.add_argument("--port", type=int, default=8900, help="TCP port (8900)")
     ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Handler).serve_forever()
 
 

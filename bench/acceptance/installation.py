@@ -1,4 +1,4 @@
-"""An installation with a data folder of its own, used through the `codequarry` command, the API or in this process."""
+"""An installation with its own data folder, used through the `codequarry` command, the API or in this process."""
 
 import argparse
 import http.client
@@ -32,7 +32,7 @@ SERVICE_START_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What the checks need of a result."""
+    """The fields of a result that the checks need."""
 
     id: str
     repo: str
@@ -43,24 +43,24 @@ class Hit:
 
 
 class Engine:
-    """The search in this process."""
+    """The search engine, opened in this process."""
 
     def __init__(self, engine: SearchEngine) -> None:
         self._engine = engine
 
     def search(self, query: str, repo: str | None = None, top_k: int = 10) -> list[Hit]:
-        """Return the hits, best first; in one repository or in all."""
+        """Return the hits of one repository or of all, best first."""
         return hits_of(to_json(self._engine.search(parse_request(request_body(query, repo, top_k)))))
 
 
 class Service:
-    """The HTTP API on a connection that stays open."""
+    """The HTTP API over one persistent connection."""
 
     def __init__(self, host: str, port: int) -> None:
         self._connection = http.client.HTTPConnection(host, port, timeout=60)
 
     def search(self, query: str, repo: str | None = None, top_k: int = 10) -> list[Hit]:
-        """Return the hits, best first; in one repository or in all."""
+        """Return the hits of one repository or of all, best first."""
         body = json.dumps(request_body(query, repo, top_k))
         self._connection.request("POST", "/search-code", body, {"Content-Type": "application/json"})
         response = self._connection.getresponse()
@@ -72,7 +72,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """One data folder on one store; ``extra`` are more settings as environment variables."""
+    """One data folder on one store; ``extra`` adds settings as environment variables."""
 
     home: Path
     store: str = "embedded"
@@ -82,14 +82,14 @@ class Installation:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment of its processes: this one's, without settings of its own."""
+        """The environment of its processes: the current one, with every Codequarry setting replaced."""
         outside = {name: value for name, value in os.environ.items() if not name.startswith("CODEQUARRY_")}
         settings = {
             "CODEQUARRY_HOME": str(self.home),
             "CODEQUARRY_STORE": self.store,
             "CODEQUARRY_OPENSEARCH__URLS": self.opensearch,
             "CODEQUARRY_OPENSEARCH__INDEX": self.index,
-            # The repositories of the benchmarks borrow the objects of the clones.
+            # The benchmarks' repositories borrow the objects of the clones through alternates.
             "CODEQUARRY_GIT__ALTERNATES": '["/"]',
         }
         return outside | settings | dict(self.extra)
@@ -100,7 +100,7 @@ class Installation:
         return load_settings(variables=self.variables).settings
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start the `codequarry` command in a process group of its own, its output kept beside the data."""
+        """Start the `codequarry` command in a new process group; its output goes to files in the data folder."""
         self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self.home / "command.out").open("wb") as out, (self.home / "command.err").open("wb") as err:
             return subprocess.Popen(
@@ -110,7 +110,7 @@ class Installation:
             )  # fmt: skip
 
     def run(self, *arguments: str) -> dict[str, Any]:
-        """Run the `codequarry` command with ``--json`` to its end and return what it prints."""
+        """Run the `codequarry` command with ``--json``, wait for it, and return what it prints."""
         process = self.start(*arguments, "--json")
         if process.wait():
             message = (self.home / "command.err").read_text(errors="replace").strip()
@@ -120,7 +120,7 @@ class Installation:
 
     @contextmanager
     def open_store(self) -> Iterator[Store]:
-        """Open its store in this process."""
+        """Open the store in this process."""
         embedder = open_embedder(self.settings.embedding, self.settings.home / "models")
         store = open_store(self.settings, embedder.dimension)
         try:
@@ -131,7 +131,7 @@ class Installation:
 
     @contextmanager
     def engine(self) -> Iterator[Engine]:
-        """Open the search in this process."""
+        """Open the search engine in this process."""
         settings = self.settings
         embedder = open_embedder(settings.embedding, settings.home / "models")
         store = open_store(settings, embedder.dimension)
@@ -149,7 +149,7 @@ class Installation:
 
     @contextmanager
     def running(self) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-        """Run `codequarry serve` and give its process and its port."""
+        """Run `codequarry serve` and yield its process and port."""
         port = free_port()
         process = self.start("serve", "--trust-loopback", "--port", str(port))
         try:
@@ -160,11 +160,11 @@ class Installation:
             process.wait()
 
     def drop(self) -> None:
-        """Delete its OpenSearch indices; the data folder is the caller's."""
+        """Delete its OpenSearch indices. The caller deletes the data folder."""
         if self.store != "opensearch":
             return
         with urllib.request.urlopen(f"{self.opensearch}/_cat/indices/{self.index}*?format=json") as listing:
-            names = [one["index"] for one in json.load(listing)]
+            names = [index["index"] for index in json.load(listing)]
         for name in names:
             urllib.request.urlopen(urllib.request.Request(f"{self.opensearch}/{name}", method="DELETE")).close()
 
@@ -176,13 +176,13 @@ def request_body(query: str, repo: str | None, top_k: int) -> dict[str, Any]:
 
 
 def hits_of(answer: Mapping[str, Any]) -> list[Hit]:
-    """Read the results of an answer."""
+    """Return the hits of an answer."""
     results: Sequence[Mapping[str, Any]] = answer["results"]
-    return [Hit(**{name: one[name] for name in Hit.__dataclass_fields__}) for one in results]
+    return [Hit(**{name: result[name] for name in Hit.__dataclass_fields__}) for result in results]
 
 
 def free_port() -> int:
-    """Return a TCP port that nobody listens on."""
+    """Return a free TCP port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -190,11 +190,14 @@ def free_port() -> int:
 
 
 def add_store_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where OpenSearch is."""
+    """Add the options that say which OpenSearch to use."""
     parser.add_argument(
-        "--opensearch", default=OPENSEARCH, metavar="URL", help=f"a node (codequarry opensearch start); {OPENSEARCH}"
+        "--opensearch",
+        default=OPENSEARCH,
+        metavar="URL",
+        help=f"node URL ({OPENSEARCH}); see codequarry opensearch start",
     )
-    parser.add_argument("--index", default=INDEX, help=f"alias for the indices, deleted in the end; {INDEX}")
+    parser.add_argument("--index", default=INDEX, help=f"alias of the indices, which are deleted at the end ({INDEX})")
 
 
 def _await_ready(process: subprocess.Popen[bytes], port: int) -> None:
@@ -205,4 +208,4 @@ def _await_ready(process: subprocess.Popen[bytes], port: int) -> None:
                 return
         except OSError:
             time.sleep(0.1)
-    raise SystemExit(f"codequarry serve is not ready on port {port}; see command.err in its data folder")
+    raise SystemExit(f"codequarry serve did not become ready on port {port}; see command.err in its data folder")

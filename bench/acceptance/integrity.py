@@ -1,8 +1,8 @@
-"""Is everything there, and is it true? Each path of `git ls-tree`, each chunk's text, each line of each file.
+"""Compare the index with git: every path of `git ls-tree`, the text of every chunk, every line of every file.
 
-Every path is indexed or listed with a reason, with git's own blob; each chunk's text is what the file has at those
-lines and at those characters (a masked secret keeps its length); each line lies in a chunk; ids are there once; the
-content hash is that of the text. Deviations are printed, and the exit code is then 1.
+Each path must be indexed or listed with a reason, with git's blob. The text of each chunk must equal the file at its
+lines and at its characters (a masked secret keeps its length). Each line must lie in a chunk, ids must be unique, and
+the content hash must be that of the text. Deviations are printed, and then the exit code is 1.
 
     python -m bench.acceptance.integrity --repos ~/clones --only jqlang/jq
 """
@@ -26,13 +26,13 @@ from codequarry.shared.model import INDEXED, Chunk, FileRecord, Snapshot
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.snapshots import head_snapshot
 
-# More are not read by anybody.
+# Deviations printed for each repository.
 SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one repository came to."""
+    """The result of one repository."""
 
     repo: str
     paths: int
@@ -48,15 +48,15 @@ def examine(store: Store, clone: Clone) -> Verdict:
     entries = {entry.path: entry for entry in read_tree(clone)}
     records = list(store.files(snapshot))
     deviations = list(_compare_paths(entries, records))
-    indexed = [one for one in records if one.verdict == INDEXED and one.path in entries]
-    blobs = dict(read_blobs(clone, sorted({one.blob for one in indexed})))
+    indexed = [record for record in records if record.verdict == INDEXED and record.path in entries]
+    blobs = dict(read_blobs(clone, sorted({record.blob for record in indexed})))
     ids: Counter[str] = Counter()
     for record in indexed:
         chunks = _chunks(store, snapshot, record)
         ids.update(chunk.id for chunk in chunks)
         deviations += (f"{record.path}: {what}" for what in compare_text(chunks, blobs[record.blob]))
-    deviations += (f"chunk {name} is there {times} times" for name, times in ids.items() if times > 1)
-    skipped = Counter(one.verdict for one in records if one.verdict != INDEXED)
+    deviations += (f"chunk {name} occurs {times} times" for name, times in ids.items() if times > 1)
+    skipped = Counter(record.verdict for record in records if record.verdict != INDEXED)
     return Verdict(clone.name, len(entries), len(indexed), dict(skipped), len(ids), tuple(deviations))
 
 
@@ -74,21 +74,21 @@ def _compare_paths(entries: dict[str, TreeEntry], records: Sequence[FileRecord])
         if entry is None:
             continue
         if record.blob != entry.blob:
-            yield f"{record.path!r} has blob {record.blob}, in git {entry.blob}"
+            yield f"{record.path!r} has blob {record.blob}, but {entry.blob} in git"
         if not record.verdict:
             yield f"{record.path!r} is skipped without a reason"
         if entry.mode in (LINK_MODE, SUBMODULE_MODE) and record.verdict == INDEXED:
-            yield f"{record.path!r} is a link or a submodule, but indexed"
+            yield f"{record.path!r} is a link or a submodule, but is indexed"
 
 
 def compare_text(chunks: Sequence[Chunk], data: bytes) -> Iterator[str]:
-    """Yield what is wrong with the chunks of one file."""
+    """Yield the deviations of one file's chunks."""
     if not chunks:
         if data.removeprefix(codecs.BOM_UTF8).strip():
-            yield "indexed, not empty, but without chunks"
+            yield "is indexed and not empty, but has no chunks"
         return
     text = _decode(data, chunks[0].encoding)
-    # As git counts them: a line ends with a line feed, whatever else is in it.
+    # Like git, only a line feed ends a line.
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     covered: set[int] = set()
     for chunk in chunks:
@@ -104,20 +104,20 @@ def compare_text(chunks: Sequence[Chunk], data: bytes) -> Iterator[str]:
 def _compare_chunk(chunk: Chunk, at_lines: str, text: str) -> Iterator[str]:
     place = f"chunk {chunk.start_line}-{chunk.end_line}"
     if hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest() != chunk.content_hash:
-        yield f"{place} has a content hash that is not that of its text"
+        yield f"{place} has a content hash that does not match its text"
     at_chars = text[chunk.start_char : chunk.end_char]
     if chunk.masked:
         if not len(chunk.text) == len(at_lines) == len(at_chars):
-            yield f"{place} is masked, but not of the same length"
+            yield f"{place} is masked, but its length differs"
         return
     if chunk.text != at_lines:
-        yield f"{place} is not what git has at those lines"
+        yield f"{place} differs from git at its lines"
     if chunk.text != at_chars:
-        yield f"{place} is not what git has at its characters {chunk.start_char} to {chunk.end_char}"
+        yield f"{place} differs from git at its characters {chunk.start_char} to {chunk.end_char}"
 
 
 def _decode(data: bytes, encoding: str | None) -> str:
-    """Decode a blob as its chunks say; a byte order mark belongs to the encoding, not to the text."""
+    """Decode a blob with the encoding of its chunks. A byte order mark belongs to the encoding, not to the text."""
     if encoding is not None:
         return data.decode(encoding, errors="replace")
     return data.decode("utf-8")
@@ -148,24 +148,24 @@ def main() -> None:
 def _report(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
     rows = [
         {
-            "repository": one.repo,
-            "paths": one.paths,
-            "indexed": one.indexed,
-            "skipped": sum(one.skipped.values()),
-            "chunks": one.chunks,
-            "deviations": len(one.deviations),
-            "reasons": ", ".join(f"{reason} {number}" for reason, number in sorted(one.skipped.items())),
+            "repository": verdict.repo,
+            "paths": verdict.paths,
+            "indexed": verdict.indexed,
+            "skipped": sum(verdict.skipped.values()),
+            "chunks": verdict.chunks,
+            "deviations": len(verdict.deviations),
+            "reasons": ", ".join(f"{reason} {number}" for reason, number in sorted(verdict.skipped.items())),
         }
-        for one in verdicts
+        for verdict in verdicts
     ]
     if as_json:
-        found = {one.repo: list(one.deviations) for one in verdicts}
+        found = {verdict.repo: list(verdict.deviations) for verdict in verdicts}
         print_json({"table": rows, "deviations": found})
         return
     print_table("against git", list(rows[0]), [list(row.values()) for row in rows])
-    for one in verdicts:
-        for deviation in one.deviations[:SHOWN]:
-            print(f"{one.repo}: {deviation}")
+    for verdict in verdicts:
+        for deviation in verdict.deviations[:SHOWN]:
+            print(f"{verdict.repo}: {deviation}")
 
 
 if __name__ == "__main__":

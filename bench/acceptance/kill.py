@@ -1,9 +1,9 @@
-"""`kill -9` at random moments of indexing, each followed by another run, compared with an undisturbed run.
+"""Kill indexing runs with `kill -9` at random moments, index again, and compare with an undisturbed run.
 
-Every moment has a new data folder: index, killed after a random time; index again, to the end. A third of the moments
-kill a later run instead, one that brings a second commit in. Half of the kills take the whole process group, the others
-the main process alone, whose children may live on. Then the live rows are compared (path, blob, chunk id, hash of the
-text), and the rows that the store holds in all, so that nothing is there twice and nothing is missing.
+Every moment starts with a new data folder. A run is killed after a random time, and a second run completes. In a third
+of the moments the killed run is one that brings in a second commit. Half of the kills hit the whole process group, the
+others only the main process, whose children may live on. The check compares the live rows (path, blob, chunk id, hash
+of the text) and the store's row count, so that duplicates and missing rows are both found.
 
     python -m bench.acceptance.kill --repos ~/clones --repo jhy/jsoup
 """
@@ -30,9 +30,9 @@ from codequarry.shared.versions.snapshots import head_snapshot
 
 MOMENTS = 20
 NAME = "disturbed"
-# So far back that many files of the second run differ.
+# Far enough back that the second run has many files to write.
 COMMITS_BACK = 200
-# Short, so that a run does not wait half a minute for a holder that is dead; the rule is the same.
+# Short, so that a run does not wait half a minute for the lease of a dead holder.
 LEASE = {"CODEQUARRY_INDEXING__LEASE_SECONDS": "2"}
 
 Row = tuple[str, str, str, str]
@@ -40,7 +40,7 @@ Row = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One kill: when, whom, and what the next run left."""
+    """One kill: its time and target, and the state that the next run left."""
 
     number: int
     run: str
@@ -53,12 +53,12 @@ class Moment:
 
     @property
     def good(self) -> bool:
-        """Whether the rows are those of the undisturbed run."""
+        """Whether the rows equal those of the undisturbed run."""
         return not self.missing and not self.surplus
 
 
 class Source:
-    """A bare repository of ours whose branch can be moved between two commits of the original."""
+    """A bare repository whose branch can be moved between two commits of the original."""
 
     def __init__(self, clone: Clone, folder: Path) -> None:
         self.path = folder / "source"
@@ -69,12 +69,12 @@ class Source:
         self.move(new=True)
 
     def move(self, *, new: bool) -> None:
-        """Let the branch end at the newer or the older commit."""
+        """Point the branch at the newer or the older commit."""
         git(self.path, "update-ref", "refs/heads/main", self._new if new else self._old)
 
 
 def live_rows(installation: Installation) -> tuple[Counter[Row], int]:
-    """Return every live chunk and skipped file, and the store's own count of live chunks."""
+    """Return every live chunk and skipped file, and the number of live chunks that the store counts."""
     rows: Counter[Row] = Counter()
     with installation.open_store() as store:
         snapshot = head_snapshot(read_head(store), [NAME])
@@ -86,14 +86,14 @@ def live_rows(installation: Installation) -> tuple[Counter[Row], int]:
 
 
 def index(installation: Installation, source: Source) -> float:
-    """Index to the end and return the seconds."""
+    """Run indexing to the end and return its seconds."""
     began = time.monotonic()
     installation.run("index", str(source.path), "--name", NAME)
     return time.monotonic() - began
 
 
 def disturb(installation: Installation, source: Source, after: float, *, whole_group: bool) -> bool:
-    """Index, and kill it after some seconds; return whether it still ran then."""
+    """Start indexing and kill it after some seconds; return whether it was still running."""
     process = installation.start("index", str(source.path), "--name", NAME)
     time.sleep(after)
     running = process.poll() is None
@@ -107,12 +107,12 @@ def disturb(installation: Installation, source: Source, after: float, *, whole_g
 def one_moment(
     installation: Installation, source: Source, number: int, chance: random.Random, durations: Mapping[str, float]
 ) -> tuple[Moment, Counter[Row]]:
-    """Kill one run, run again, and return what the rows then are."""
+    """Kill one run, run again, and return the resulting rows."""
     run = "second" if number % 3 == 2 else "first"
     whole_group = chance.random() < 0.5
     running = False
     while not running:
-        # A run that ended before its moment came was not disturbed: once more, from the start.
+        # A run that ended before the kill was not disturbed, so try again from the start.
         empty(installation)
         if run == "second":
             source.move(new=False)
@@ -127,13 +127,13 @@ def one_moment(
 
 
 def empty(installation: Installation) -> None:
-    """Forget everything that the installation holds."""
+    """Delete all data of the installation."""
     shutil.rmtree(installation.home, ignore_errors=True)
     installation.drop()
 
 
 def undisturbed(installation: Installation, source: Source) -> tuple[Counter[Row], int, dict[str, float]]:
-    """Return the rows to compare with, and how long both kinds of run take."""
+    """Return the expected rows, their count, and how long both kinds of run take."""
     source.move(new=False)
     index(installation, source)
     source.move(new=True)
@@ -147,9 +147,9 @@ def undisturbed(installation: Installation, source: Source) -> tuple[Counter[Row
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones, called owner+name or name")
-    parser.add_argument("--repo", default="jhy/jsoup", metavar="OWNER/NAME", help="which of them (jhy/jsoup)")
-    parser.add_argument("--moments", type=int, default=MOMENTS, help=f"how many kills ({MOMENTS})")
-    parser.add_argument("--seed", type=int, default=1, help="of moments and targets (1)")
+    parser.add_argument("--repo", default="jhy/jsoup", metavar="OWNER/NAME", help="the repository to index (jhy/jsoup)")
+    parser.add_argument("--moments", type=int, default=MOMENTS, help=f"number of kills ({MOMENTS})")
+    parser.add_argument("--seed", type=int, default=1, help="seed of moments and targets (1)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     parser.add_argument("--store", choices=STORES, default="embedded")
     add_store_options(parser)
@@ -184,8 +184,8 @@ def _report(moments: list[Moment], count: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"chunks": count, "moments": rows})
         return
-    print_table(f"kill -9, {count} chunks when undisturbed", list(rows[0]), [list(row.values()) for row in rows])
-    print(f"\n{sum(moment.good for moment in moments)} of {len(moments)} as undisturbed")
+    print_table(f"kill -9, {count} chunks in an undisturbed run", list(rows[0]), [list(row.values()) for row in rows])
+    print(f"\n{sum(moment.good for moment in moments)} of {len(moments)} equal the undisturbed run")
 
 
 if __name__ == "__main__":

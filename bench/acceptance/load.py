@@ -1,12 +1,12 @@
-"""Many clients at once, for minutes, while repositories are being indexed: errors, latency, memory.
+"""Search with many clients for minutes while repositories are indexed: errors, latency and memory.
 
-The repositories of bench/questions are indexed, then so many clients search through `codequarry serve`, each on a
-connection of its own that stays open, with questions, short words, names, filters and pages, as fast as answers come.
-Meanwhile further repositories are indexed one after the other into the same index, again and again with another commit;
-both commits of each were indexed before the service started, but going back and forth is history too, and its rows add
-up. Memory is the proportional set size of the service's processes, twice a second, as the median of each minute: the
-first and the last are compared, and the last with that of a fresh service under the same clients on the index as it is
-then: what the running one has above it is lost, the rest is what the rows take.
+The repositories of bench/questions are indexed. Then the clients search through `codequarry serve`, each over its own
+persistent connection, with questions, short words, names, filters and pages, as fast as the answers come. Meanwhile
+further repositories are indexed into the same index, one after the other, alternating between two commits. Both commits
+were indexed before the service started, but each switch adds history, and so rows. Memory is the proportional set size
+of the service's processes, sampled twice a second; the figures are the medians of each minute. The last minute is
+compared with the first, and with a fresh service under the same clients on the final index: what the running service
+uses above that is lost memory, the rest is the cost of the rows.
 
     python -m bench.acceptance.load --repos ~/clones --more jhy/jsoup square/okio
 """
@@ -36,14 +36,14 @@ CLIENTS = 50
 SECONDS = 300
 SAMPLE_SECONDS = 0.5
 MEGABYTE = 1_000_000
-# So far apart that a run has files to write.
+# Far enough apart that a run has files to write.
 COMMITS_BACK = 50
 LANGUAGES = ("python", "go", "typescript", "java", "ruby")
 
 
 @dataclass
 class Seen:
-    """What the clients met, in milliseconds and by status."""
+    """What the clients observed: milliseconds and statuses."""
 
     took: list[float] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class Seen:
 
 
 def mixed_bodies(number: int, seed: int) -> list[dict[str, Any]]:
-    """Return the bodies of searches of every kind."""
+    """Return search bodies of every kind."""
     chance = random.Random(seed)
     bodies = []
     for text in queries(number, seed):
@@ -76,7 +76,7 @@ def mixed_bodies(number: int, seed: int) -> list[dict[str, Any]]:
 
 
 def ask(port: int, number: int, until: float, seen: Seen) -> None:
-    """Search until the time is over, on one connection that is opened anew where it broke."""
+    """Search until the time is over, on one connection that is reopened when it breaks."""
     bodies = mixed_bodies(200, number)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     at = 0
@@ -96,7 +96,7 @@ def ask(port: int, number: int, until: float, seen: Seen) -> None:
 
 
 def index_moved(installation: Installation, clone: Clone, scratch: Path, back: int) -> None:
-    """Index a repository as it was some commits ago, under a name of its own."""
+    """Index a repository as it was some commits ago, under a separate name."""
     target = scratch / f"moving-{clone.short_name}"
     if not target.exists():
         empty_repository(target, [clone.git_dir])
@@ -107,7 +107,7 @@ def index_moved(installation: Installation, clone: Clone, scratch: Path, back: i
 def keep_indexing(
     installation: Installation, clones: list[Clone], scratch: Path, until: float, runs: list[str]
 ) -> None:
-    """Index repositories one after the other, first at an older commit, then at a newer one, and so on."""
+    """Index repositories one after the other, alternating between an older and a newer commit."""
     step = 0
     while time.monotonic() < until and clones:
         clone = clones[step % len(clones)]
@@ -117,7 +117,7 @@ def keep_indexing(
 
 
 def watch_memory(process: int, until: float) -> list[tuple[float, int]]:
-    """Sample the memory of a process tree: seconds since the start, bytes."""
+    """Sample the memory of a process tree as (seconds since the start, bytes)."""
     began, samples = time.monotonic(), []
     while time.monotonic() < until:
         samples.append((time.monotonic() - began, sum(map(memory_of, tree(process)))))
@@ -126,18 +126,18 @@ def watch_memory(process: int, until: float) -> list[tuple[float, int]]:
 
 
 def by_window(samples: list[tuple[float, int]], seconds: float) -> list[float]:
-    """Return the median size in each full window of so many seconds, in order."""
+    """Return the median size in each full window of this many seconds, in order."""
     windows: dict[int, list[int]] = {}
     for at, size in samples:
         windows.setdefault(int(at // seconds), []).append(size)
-    # What is left over at the end is too short to be compared.
+    # The remainder at the end may be too short to compare.
     return [statistics.median(sizes) for sizes in windows.values() if 2 * len(sizes) > len(windows[0])]
 
 
 def serve_clients(
     installation: Installation, clients: int, seconds: float, seen: Seen, meanwhile: Callable[[float], None] | None
 ) -> list[tuple[float, int]]:
-    """Run clients against a service of its own, and something beside them; return samples of the service's memory."""
+    """Run clients against a new service, and a task beside them; return samples of the service's memory."""
     with installation.running() as (process, port):
         until = time.monotonic() + seconds
         threads = [threading.Thread(target=ask, args=(port, number, until, seen)) for number in range(clients)]
@@ -171,7 +171,7 @@ def measure(installation: Installation, options: argparse.Namespace, scratch: Pa
     )
     progress("a fresh service on the same index")
     window = min(60.0, options.seconds / 3)
-    afresh = serve_clients(installation, options.clients, window, Seen(), None)
+    fresh_samples = serve_clients(installation, options.clients, window, Seen(), None)
     minutes = by_window(samples, window)
     return {
         "store": installation.store,
@@ -185,7 +185,7 @@ def measure(installation: Installation, options: argparse.Namespace, scratch: Pa
         "index runs": len(runs),
         "first minute MB": minutes[0] / MEGABYTE,
         "last minute MB": minutes[-1] / MEGABYTE,
-        "fresh service MB": statistics.median(size for _, size in afresh) / MEGABYTE,
+        "fresh service MB": statistics.median(size for _, size in fresh_samples) / MEGABYTE,
         "MB by minute": " ".join(f"{size / MEGABYTE:.0f}" for size in minutes),
     }
 
@@ -194,12 +194,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones: owner+name or name")
     parser.add_argument(
-        "--only", nargs="+", default=[], metavar="OWNER/NAME", help="instead of those of bench/questions"
+        "--only", nargs="+", default=[], metavar="OWNER/NAME", help="index these instead of bench/questions"
     )
-    parser.add_argument("--more", nargs="+", default=[], metavar="OWNER/NAME", help="indexed meanwhile")
-    parser.add_argument("--clients", type=int, default=CLIENTS, help=f"({CLIENTS})")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"({SECONDS})")
-    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep repositories and index here")
+    parser.add_argument("--more", nargs="+", default=[], metavar="OWNER/NAME", help="repositories to index meanwhile")
+    parser.add_argument("--clients", type=int, default=CLIENTS, help=f"number of clients ({CLIENTS})")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"how long they search ({SECONDS})")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep the repositories and the index here")
     parser.add_argument("--store", choices=STORES, default="embedded")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     add_store_options(parser)
@@ -207,7 +207,7 @@ def main() -> None:
     with scratch_folder(options.scratch) as scratch:
         installation = Installation(scratch / options.store, options.store, options.opensearch, options.index)
         try:
-            for name in options.only or [one.repo for one in load()]:
+            for name in options.only or [questionnaire.repo for questionnaire in load()]:
                 progress(f"indexing {name}")
                 clone = find_clone(options.repos, name)
                 installation.run("index", str(pinned(clone, scratch)), "--name", clone.short_name)

@@ -1,4 +1,4 @@
-"""The processes of one installation on many machines, each of which can be stopped and started, and its service."""
+"""The processes of an installation on many machines, and its service."""
 
 import json
 import os
@@ -20,14 +20,14 @@ class Machines:
     """All processes of one installation, each of which can be stopped and started."""
 
     def __init__(self, installation: Installation, ports: dict[str, int], concurrency: int = 2) -> None:
-        """Run parts on ``ports``; each worker does ``concurrency`` jobs or batches at once."""
+        """Use ``ports`` for the parts; each worker does ``concurrency`` jobs or batches at once."""
         self.installation, self._ports, self._concurrency = installation, ports, concurrency
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         installation.home.mkdir(parents=True, exist_ok=True)
         self._log = (installation.home / "machines.log").open("ab")
 
     def start(self, name: str, cores: Collection[int] = (), variables: Mapping[str, str] = {}) -> None:
-        """Start a part if it does not run, on these cores if any are named, with these settings of its own."""
+        """Start a part unless it runs, on these cores if any are named, with these additional settings."""
         if name == "store":
             port = str(self._ports["store"])
             subprocess.run([*codequarry(), "opensearch", "start", "--port", port], env=self._environment(), check=True,
@@ -41,7 +41,7 @@ class Machines:
             )  # fmt: skip
 
     def stop(self, name: str) -> None:
-        """Stop a part at once."""
+        """Kill a part."""
         if name == "store":
             subprocess.run([*codequarry(), "opensearch", "stop"], env=self._environment(), check=True,
                            stdout=self._log, stderr=self._log)  # fmt: skip
@@ -52,11 +52,11 @@ class Machines:
             process.wait()
 
     def process(self, name: str) -> int:
-        """Return the process of a part that was started."""
+        """Return the process id of a started part."""
         return self._running[name].pid
 
     def stop_all(self) -> None:
-        """Stop everything."""
+        """Stop every part."""
         for name in list(self._running):
             self.stop(name)
         if "store" in self._ports:
@@ -69,12 +69,12 @@ class Machines:
         return [process.pid for name, process in self._running.items() if name.startswith("worker")]
 
     def lost(self) -> list[str]:
-        """Return the names of the workers that ended."""
+        """Return the names of the workers that have ended."""
         workers = {name: process for name, process in self._running.items() if name.startswith("worker")}
         return [name for name, process in workers.items() if process.poll() is not None]
 
     def restart_lost(self) -> None:
-        """Start the workers that ended, as whoever supervises them would."""
+        """Restart the workers that have ended, as a supervisor would."""
         for name in self.lost():
             self.start(name)
 
@@ -97,12 +97,12 @@ class Machines:
 
 
 def _on(cores: Collection[int]) -> list[str]:
-    """Return the command that runs another one on these cores alone."""
+    """Return a command prefix that limits a command to these cores."""
     return ["taskset", "--cpu-list", ",".join(map(str, cores))] if cores else []
 
 
 def codequarry() -> list[str]:
-    """Return the command of this Python's `codequarry`."""
+    """Return the command line of this interpreter's `codequarry`."""
     return [sys.executable, "-m", "codequarry.cli.main"]
 
 
@@ -113,7 +113,7 @@ class Api:
         self.url = f"http://127.0.0.1:{port}"
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Return the answer to a request; OSError where the service refuses it."""
+        """Return the answer to a request; raises OSError if the service refuses it."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=60) as response:
@@ -121,7 +121,7 @@ class Api:
             return answer
 
     def patiently(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Ask until an answer comes: the engine may be down just now. SystemExit where it will never be accepted."""
+        """Retry until an answer comes, as the engine may be down. Raises SystemExit if the request can't succeed."""
         deadline = time.monotonic() + 180
         while True:
             try:
@@ -129,6 +129,6 @@ class Api:
             except OSError as error:
                 is_final = isinstance(error, HTTPError) and error.code < HTTPStatus.INTERNAL_SERVER_ERROR
                 if is_final or time.monotonic() > deadline:
-                    said = error.read().decode(errors="replace") if isinstance(error, HTTPError) else ""
-                    raise SystemExit(f"{method} {path}: {error} {said}") from error
+                    detail = error.read().decode(errors="replace") if isinstance(error, HTTPError) else ""
+                    raise SystemExit(f"{method} {path}: {error} {detail}") from error
                 time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""One large repository made of many real ones: the tree of each in a folder of its own, in one commit."""
+"""One large repository made of many real ones: each tree becomes a folder of a single commit."""
 
 import subprocess
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ IDENTITY = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
 
 
 def make_mixed(target: Path, clones: Path, names: Sequence[str], folders: Sequence[Path]) -> Path:
-    """Commit the HEAD trees of public repositories, and plain folders, into one new bare repository."""
+    """Commit the HEAD trees of public repositories, and plain folders, into a new bare repository."""
     if target.exists():
         return target
     git_dirs = {name: _found(clones, name) for name in names}
@@ -27,7 +27,7 @@ def make_mixed(target: Path, clones: Path, names: Sequence[str], folders: Sequen
 
 
 def edit_one_file(repository: Path) -> str:
-    """Commit one more line at the end of some source file and return its path."""
+    """Commit an extra line at the end of some source file and return its path."""
     listing = git(repository, "ls-tree", "-r", "-z", "--name-only", MIXED_BRANCH).decode(errors="replace").split("\0")
     path = next(name for name in listing if name.endswith((".go", ".py", ".ts", ".java", ".php")) and "/src/" in name)
     index = repository / "edit.index"
@@ -41,14 +41,14 @@ def edit_one_file(repository: Path) -> str:
 
 
 def files_in(repository: Path) -> int:
-    """Return how many files the newest commit has."""
+    """Return the number of files of the newest commit."""
     return git(repository, "ls-tree", "-r", "-z", "--name-only", MIXED_BRANCH).count(b"\0")
 
 
 def _found(clones: Path, name: str) -> Path:
     git_dir = find_git_dir(clones, name)
     if git_dir is None:
-        raise SystemExit(f"{name} is not in {clones}: git clone --bare https://github.com/{name}")
+        raise SystemExit(f"{name} is not in {clones}; get it with: git clone --bare https://github.com/{name}")
     return git_dir
 
 
@@ -57,7 +57,7 @@ def _entry(name: str, tree: str, git_dir: Path) -> str:
 
 
 def _add_folder(target: Path, folder: Path) -> str:
-    """Write the files of a plain folder as a tree; links are left out."""
+    """Write the files of a plain folder as a tree, without links."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     progress(f"adding {len(files)} files of {folder}")
     names = "".join(f"{path}\n" for path in files).encode()

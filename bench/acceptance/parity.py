@@ -1,8 +1,8 @@
-"""Do both stores answer alike? Ten repositories in ten languages, indexed into each, and over 200 queries.
+"""Compare the answers of both stores: ten repositories in ten languages and more than 200 queries.
 
-The queries are the questions of bench/questions, exact symbol names, and runs of words out of comments, drawn with the
-seed; every second one is asked within its repository, the others over all of them. Hits are the same when they are the
-same chunk (its id is the same on both stores). Needs a node: codequarry opensearch start.
+The queries are the questions of bench/questions, exact symbol names, and runs of words from comments, drawn with the
+seed. Every second query searches all repositories, the others their own. Hits are equal if they are the same chunk,
+whose id is the same on both stores. Needs a node: codequarry opensearch start.
 
     python -m bench.acceptance.parity --repos ~/clones
 """
@@ -22,24 +22,24 @@ from bench.acceptance.report import print_json, print_table, progress, share
 from bench.acceptance.repositories import Clone, export
 from bench.acceptance.symbols import sample, unique_definitions
 
-# One each in Python, JavaScript, Go, Rust, Java, C, C++, Ruby, Swift and Scala.
+# Python, JavaScript, Go, Rust, Java, C, C++, Ruby, Swift and Scala.
 TEN = (
     "pallets/werkzeug", "koajs/koa", "etcd-io/bbolt", "BurntSushi/ripgrep", "jhy/jsoup", "jqlang/jq", "google/leveldb",
     "sidekiq/sidekiq", "apple/swift-argument-parser", "scopt/scopt",
 )  # fmt: skip
 FIRST_HITS = 10
-# With about a hundred questions these make more than two hundred queries.
+# With about a hundred questions, these make more than two hundred queries.
 SYMBOLS = 70
 PHRASES = 60
 PHRASE_WORDS = (4, 8)
 _COMMENT = re.compile(r"^\s*(?:///?|\*|#|--)\s+(\w[\w ,'-]{30,})")
-# Two scores of one chunk on both stores are equal when they differ by no more than float32 arithmetic makes them.
+# Scores of the same chunk are equal if they differ by no more than the error of float32 arithmetic.
 SAME_SCORE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked: ``repo`` is the name in the index, or None for all."""
+    """One query; ``repo`` is a name in the index, or None for all repositories."""
 
     kind: str
     text: str
@@ -48,7 +48,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One query on both stores; ``overlap`` is the share of chunks in common of the longer answer."""
+    """One query on both stores; ``overlap`` is the number of common chunks over the length of the longer answer."""
 
     query: Query
     same_first: bool
@@ -61,7 +61,7 @@ class Comparison:
 def queries_of(
     pairs: Sequence[tuple[Questionnaire, Clone]], indexed: Installation, scratch: Path, seed: int
 ) -> list[Query]:
-    """Return the queries in a fixed order, every second one within its repository."""
+    """Return the queries in a fixed order; every second query is limited to its repository."""
     drawn: list[tuple[str, str, str]] = []
     each = len(pairs)
     for questionnaire, clone in pairs:
@@ -70,14 +70,14 @@ def queries_of(
         symbols = sample(unique_definitions(clone, scratch / "exports"), paths, -(-SYMBOLS // each), seed)
         comments = sorted(set(_comments(export(clone, scratch / "exports"), paths)))
         chosen = random.Random(seed).sample(comments, min(-(-PHRASES // each), len(comments)))
-        drawn += [("question", one.text, name) for one in questionnaire.questions]
-        drawn += [("symbol", one.name, name) for one in symbols]
-        drawn += [("phrase", _phrase(one, seed), name) for one in chosen]
+        drawn += [("question", question.text, name) for question in questionnaire.questions]
+        drawn += [("symbol", symbol.name, name) for symbol in symbols]
+        drawn += [("phrase", _phrase(comment, seed), name) for comment in chosen]
     return [Query(kind, text, name if at % 2 else None) for at, (kind, text, name) in enumerate(drawn)]
 
 
 def compare(query: Query, left: Engine, right: Engine) -> Comparison:
-    """Ask both and compare the first ten."""
+    """Search both stores and compare the first ten hits."""
     ours, theirs = (engine.search(query.text, query.repo, FIRST_HITS) for engine in (left, right))
     ids, others = [hit.id for hit in ours], [hit.id for hit in theirs]
     longer = max(len(ids), len(others))
@@ -94,19 +94,19 @@ def compare(query: Query, left: Engine, right: Engine) -> Comparison:
 
 
 def rows(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
-    """Return the figures of each kind of query and of all."""
-    kinds = dict.fromkeys(one.query.kind for one in comparisons)
-    groups = {kind: [one for one in comparisons if one.query.kind == kind] for kind in kinds}
-    groups["within one repository"] = [one for one in comparisons if one.query.repo]
+    """Return the figures of each kind of query and of all queries."""
+    kinds = dict.fromkeys(comparison.query.kind for comparison in comparisons)
+    groups = {kind: [comparison for comparison in comparisons if comparison.query.kind == kind] for kind in kinds}
+    groups["within one repository"] = [comparison for comparison in comparisons if comparison.query.repo]
     groups["all"] = list(comparisons)
     return [
         {
             "queries": name,
             "number": len(members),
-            "same first hit": share(sum(one.same_first for one in members), len(members)),
-            "overlap of ten": share(sum(one.overlap for one in members), len(members)),
-            "same ten in order": share(sum(one.same_order for one in members), len(members)),
-            "same scores": share(sum(one.score_gap < SAME_SCORE for one in members), len(members)),
+            "same first hit": share(sum(comparison.same_first for comparison in members), len(members)),
+            "overlap of ten": share(sum(comparison.overlap for comparison in members), len(members)),
+            "same ten in order": share(sum(comparison.same_order for comparison in members), len(members)),
+            "same scores": share(sum(comparison.score_gap < SAME_SCORE for comparison in members), len(members)),
         }
         for name, members in groups.items()
     ]
@@ -137,7 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_corpus_options(parser)
     add_store_options(parser)
-    parser.add_argument("--differences", action="store_true", help="show the queries whose first hits differ")
+    parser.add_argument("--differences", action="store_true", help="print the queries whose first hits differ")
     options = parser.parse_args()
     questionnaires = load(only=options.only or TEN)
     clones = find_clones(options.repos, questionnaires)
@@ -156,13 +156,13 @@ def main() -> None:
                 both[1].drop()
     table = rows(comparisons)
     if options.json:
-        print_json({"table": table, "comparisons": [asdict(one) for one in comparisons]})
+        print_json({"table": table, "comparisons": [asdict(comparison) for comparison in comparisons]})
         return
     print_table("both stores", list(table[0]), [list(row.values()) for row in table])
-    for one in comparisons if options.differences else ():
-        if not one.same_first:
-            print(f"\n{one.query.kind} {one.query.text!r} in {one.query.repo or 'all'}")
-            print(f"  {STORES[0]}: {one.first_hits[0]}\n  {STORES[1]}: {one.first_hits[1]}")
+    for comparison in comparisons if options.differences else ():
+        if not comparison.same_first:
+            print(f"\n{comparison.query.kind} {comparison.query.text!r} in {comparison.query.repo or 'all'}")
+            print(f"  {STORES[0]}: {comparison.first_hits[0]}\n  {STORES[1]}: {comparison.first_hits[1]}")
 
 
 if __name__ == "__main__":

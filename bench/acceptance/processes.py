@@ -6,15 +6,15 @@ from collections import defaultdict
 from pathlib import Path
 
 PROC = Path("/proc")
-# Reading the page tables of a large process takes some milliseconds; more samples would slow what is measured.
+# Reading the page tables of a large process takes some milliseconds; sampling more often would slow what is measured.
 INTERVAL_SECONDS = 0.2
 KILOBYTE = 1024
 
 
 class MemoryWatch:
-    """Sample the proportional set size (PSS) of process trees; ``peak_bytes`` is the largest sum seen.
+    """Samples the proportional set size (PSS) of process trees; ``peak_bytes`` is the largest sum seen.
 
-    PSS counts a page that several processes share once in all; where it can't be read the resident set is taken.
+    PSS counts a page shared by several processes once in total; if it can't be read, the resident set size is used.
     """
 
     def __init__(self, *roots: int) -> None:
@@ -41,7 +41,7 @@ class MemoryWatch:
 
 
 def tree(root: int) -> list[int]:
-    """Return a process and its descendants that live."""
+    """Return a process and its living descendants."""
     children = defaultdict(list)
     for folder in PROC.iterdir():
         if folder.name.isdigit():
@@ -55,7 +55,7 @@ def tree(root: int) -> list[int]:
 
 
 def memory_of(process: int) -> int:
-    """Return the bytes of a process, 0 once it is gone."""
+    """Return the memory of a process in bytes, 0 if it is gone."""
     for name, field in (("smaps_rollup", "Pss:"), ("status", "VmRSS:")):
         try:
             lines = (PROC / str(process) / name).read_text().splitlines()
@@ -68,12 +68,12 @@ def memory_of(process: int) -> int:
 
 
 def processor_seconds(root: int) -> float:
-    """Return the processor time of a process and its descendants, those that it has waited for included."""
+    """Return the processor time of a process and its descendants, including children that it has waited for."""
     return sum(map(_ticks, tree(root))) / os.sysconf("SC_CLK_TCK")
 
 
 def _ticks(process: int) -> int:
-    """Return the ticks in user and system mode, those of children that ended and were waited for included."""
+    """Return the ticks in user and system mode, including those of children that were waited for."""
     try:
         fields = (PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -83,7 +83,7 @@ def _ticks(process: int) -> int:
 
 def _parent(folder: Path) -> int | None:
     try:
-        # The name of the command stands in brackets and may hold anything, brackets included.
+        # The command name is in parentheses and may contain any character, even parentheses.
         return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
     except (OSError, ValueError, IndexError):
         return None

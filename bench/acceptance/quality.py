@@ -1,8 +1,8 @@
-"""Exact symbol names and plain-English questions: how often the right place is found.
+"""Measure how often exact symbol names and plain-English questions find the right place.
 
-Symbols: 200 names that a repository defines once, found without our own chunker; a name counts when the first hit is
-the chunk that holds its definition. Questions: bench/questions; one counts when a file that answers it is among the
-first ten hits. Both are asked within their repository, and once more over all repositories together.
+Symbols: 200 names that a repository defines once, found without our chunker; a query succeeds if the first hit is the
+chunk with the definition. Questions: bench/questions; a query succeeds if a file that answers it is among the first ten
+hits. Each query is asked within its repository, and again over all repositories together.
 
     python -m bench.acceptance.quality --repos ~/clones
 """
@@ -27,7 +27,7 @@ SYMBOLS = 200
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One query: the rank of the first right hit from 1, or 0; ``alone`` in its repository, ``together`` in all."""
+    """One query: the rank of the first correct hit from 1, or 0; ``alone`` in its repository, ``together`` in all."""
 
     repo: str
     split: str
@@ -39,7 +39,7 @@ class Outcome:
 
 
 def ask_symbol(engine: Engine, questionnaire: Questionnaire, clone: Clone, wanted: Definition) -> Outcome:
-    """Search for a name; right is the chunk that its definition's line lies in."""
+    """Search for a name; the chunk that contains its definition's line is correct."""
 
     def rank(repo: str | None) -> tuple[int, tuple[str, ...]]:
         hits = engine.search(wanted.name, repo, FIRST_HITS)
@@ -55,7 +55,7 @@ def ask_symbol(engine: Engine, questionnaire: Questionnaire, clone: Clone, wante
 
 
 def ask_questions(engine: Engine, questionnaire: Questionnaire, clone: Clone) -> list[Outcome]:
-    """Ask a questionnaire; right is any chunk of a file that answers the question."""
+    """Ask a questionnaire; any chunk of a file that answers the question is correct."""
     outcomes = []
     for question in questionnaire.questions:
         alone = engine.search(question.text, clone.short_name, FIRST_HITS)
@@ -75,12 +75,12 @@ def ask_questions(engine: Engine, questionnaire: Questionnaire, clone: Clone) ->
 
 
 def first(right: Sequence[bool]) -> int:
-    """Return the rank of the first true value from 1, or 0."""
+    """Return the rank of the first true value, counted from 1, or 0."""
     return next((rank for rank, value in enumerate(right, start=1) if value), 0)
 
 
 def summary(outcomes: Sequence[Outcome], key: Callable[[Outcome], str]) -> list[dict[str, Any]]:
-    """Return shares and mean reciprocal rank for each group and for all."""
+    """Return the shares and the mean reciprocal rank of each group and of all."""
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[key(outcome)].append(outcome)
@@ -108,33 +108,34 @@ def measure(
     """Return the outcomes of symbols and questions."""
     drawn: list[tuple[Questionnaire, Clone, Definition]] = []
     for number, (questionnaire, clone) in enumerate(pairs):
-        # Spread over the repositories as evenly as they allow; the small ones have fewer.
+        # Spread over the repositories as evenly as possible; small repositories have fewer names.
         wanted = (symbols - len(drawn)) // (len(pairs) - number)
         definitions = unique_definitions(clone, scratch / "exports")
         chosen = sample(definitions, indexed_paths(installation, clone), wanted, seed)
-        drawn += [(questionnaire, clone, one) for one in chosen]
-    progress(f"asking for {len(drawn)} symbols and {sum(len(one.questions) for one, _ in pairs)} questions")
+        drawn += [(questionnaire, clone, definition) for definition in chosen]
+    progress(f"asking for {len(drawn)} symbols and {sum(len(asked.questions) for asked, _ in pairs)} questions")
     with installation.engine() as engine:
-        named = [ask_symbol(engine, *one) for one in drawn]
-        asked = [outcome for one in pairs for outcome in ask_questions(engine, *one)]
+        named = [ask_symbol(engine, *symbol) for symbol in drawn]
+        asked = [outcome for pair in pairs for outcome in ask_questions(engine, *pair)]
     return named, asked
 
 
 def report(named: Sequence[Outcome], asked: Sequence[Outcome], *, as_json: bool, misses: bool) -> None:
-    """Print the figures, and on demand what was not found."""
+    """Print the figures, and the misses if asked for."""
     tables = {
-        "symbols, by repository": summary(named, lambda one: one.repo),
-        "questions, by repository": summary(asked, lambda one: one.repo),
-        "questions, by split": summary(asked, lambda one: one.split),
+        "symbols, by repository": summary(named, lambda outcome: outcome.repo),
+        "questions, by repository": summary(asked, lambda outcome: outcome.repo),
+        "questions, by split": summary(asked, lambda outcome: outcome.split),
     }
-    missed = [one for one in named if one.alone != 1] + [one for one in asked if not one.alone]
+    missed = [outcome for outcome in named if outcome.alone != 1] + [outcome for outcome in asked if not outcome.alone]
     if as_json:
-        print_json(tables | {"outcomes": [asdict(one) for one in (*named, *asked)]})
+        print_json(tables | {"outcomes": [asdict(outcome) for outcome in (*named, *asked)]})
         return
     for title, rows in tables.items():
         print_table(title, list(rows[0]), [list(row.values()) for row in rows])
-    for one in missed if misses else ():
-        print(f"\n{one.repo}: {one.query}\n  expected {', '.join(one.expected)}\n  found    {', '.join(one.found)}")
+    for outcome in missed if misses else ():
+        print(f"\n{outcome.repo}: {outcome.query}\n  expected {', '.join(outcome.expected)}")
+        print(f"  found    {', '.join(outcome.found)}")
 
 
 def main() -> None:
@@ -142,11 +143,11 @@ def main() -> None:
     add_corpus_options(parser)
     add_store_options(parser)
     parser.add_argument("--store", choices=STORES, default="embedded")
-    parser.add_argument("--split", choices=("development", "heldout"), help="these repositories alone")
-    parser.add_argument("--symbols", type=int, default=SYMBOLS, help=f"how many names ({SYMBOLS})")
-    parser.add_argument("--misses", action="store_true", help="show what was not found")
+    parser.add_argument("--split", choices=("development", "heldout"), help="only the repositories of this split")
+    parser.add_argument("--symbols", type=int, default=SYMBOLS, help=f"number of names ({SYMBOLS})")
+    parser.add_argument("--misses", action="store_true", help="print the misses")
     options = parser.parse_args()
-    questionnaires = [one for one in load(only=options.only) if options.split in (None, one.split)]
+    questionnaires = [item for item in load(only=options.only) if options.split in (None, item.split)]
     clones = find_clones(options.repos, questionnaires)
     with scratch_folder(options.scratch) as scratch:
         installation = Installation(scratch / options.store, options.store, options.opensearch, options.index)

@@ -1,4 +1,4 @@
-"""The plain-English questions of bench/questions, and whether their answers still stand in the files."""
+"""The plain-English questions of bench/questions, and a check that the files still contain the evidence."""
 
 import subprocess
 import tomllib
@@ -13,7 +13,7 @@ QUESTIONS = Path(__file__).resolve().parents[1] / "questions"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the files any of which answers it; ``evidence`` has a string of each, in bench/questions."""
+    """A question and the files that answer it, any of which will do; ``evidence`` has a string of each file."""
 
     text: str
     paths: tuple[str, ...]
@@ -22,7 +22,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Questionnaire:
-    """The questions about one public repository at one commit; tuned on only where ``split`` is development."""
+    """The questions about one public repository at one commit; ranking is tuned only if ``split`` is development."""
 
     repo: str
     commit: str
@@ -31,14 +31,14 @@ class Questionnaire:
 
 
 def load(folder: Path = QUESTIONS, only: Iterable[str] = ()) -> list[Questionnaire]:
-    """Read the questionnaires, by repository; ``only`` names some of them."""
+    """Read the questionnaires in the order of their file names; ``only`` selects repositories by name."""
     wanted = {name.lower() for name in only}
     loaded = [_read(path) for path in sorted(folder.glob("*.toml"))]
-    return [one for one in loaded if not wanted or wanted & {one.repo.lower(), one.repo.lower().rpartition("/")[2]}]
+    return [item for item in loaded if not wanted or wanted & {item.repo.lower(), item.repo.lower().rpartition("/")[2]}]
 
 
 def check_evidence(questionnaire: Questionnaire, clone: Clone) -> None:
-    """End the script where a path does not exist at the commit or no longer has its string."""
+    """Raise SystemExit if a path does not exist at the commit or no longer contains its string."""
     for question in questionnaire.questions:
         for path, string in zip(question.paths, question.evidence, strict=True):
             shown = subprocess.run(
@@ -47,12 +47,12 @@ def check_evidence(questionnaire: Questionnaire, clone: Clone) -> None:
                 check=False,
             )
             if shown.returncode or string not in shown.stdout.decode(errors="replace"):
-                raise SystemExit(f"{questionnaire.repo}: {path} has no {string!r} at {questionnaire.commit}")
+                raise SystemExit(f"{questionnaire.repo}: {path} does not contain {string!r} at {questionnaire.commit}")
 
 
 def _read(path: Path) -> Questionnaire:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     questions = tuple(
-        Question(one["text"], tuple(one["paths"]), tuple(one.get("evidence", ()))) for one in table["question"]
+        Question(entry["text"], tuple(entry["paths"]), tuple(entry.get("evidence", ()))) for entry in table["question"]
     )
     return Questionnaire(table["repo"], table["commit"], table["split"], questions)

@@ -1,4 +1,4 @@
-"""What every check prints: tables for people, or one JSON document."""
+"""The output of every check: tables for people, or one JSON document."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows below their headings, numbers to the right."""
+    """Print rows below their headings, with numbers right-aligned."""
     cells = [[_shown(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
     numeric = [all(isinstance(row[at], int | float) for row in rows) for at in range(len(headings))]
@@ -19,18 +19,18 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[obj
 
 
 def print_json(body: Mapping[str, Any]) -> None:
-    """Print the one JSON document of a check."""
+    """Print the JSON document of a check."""
     json.dump(body, sys.stdout, indent=2, ensure_ascii=False)
     print()
 
 
 def progress(text: str) -> None:
-    """Say on stderr what is going on."""
+    """Print a progress message on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
 def share(part: float, total: int) -> float:
-    """Return a share, 0 of nothing being 0."""
+    """Return part / total, or 0 if the total is 0."""
     return part / total if total else 0.0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Written by `git ls-tree` for a symbolic link and for a submodule.
+# Modes that `git ls-tree` prints for a symbolic link and for a submodule.
 LINK_MODE = "120000"
 SUBMODULE_MODE = "160000"
 
@@ -35,7 +35,7 @@ class TreeEntry:
 
 
 def git(git_dir: Path, *arguments: str, data: bytes | None = None, index: Path | None = None) -> bytes:
-    """Run git in a git directory and return what it prints; its own message ends the script."""
+    """Run git in a git directory and return its output; raises SystemExit with git's message if it fails."""
     environment = os.environ | ({"GIT_INDEX_FILE": str(index)} if index else {})
     done = subprocess.run(
         ["git", "--git-dir", str(git_dir), *arguments], input=data, capture_output=True, check=False, env=environment
@@ -46,7 +46,7 @@ def git(git_dir: Path, *arguments: str, data: bytes | None = None, index: Path |
 
 
 def find_git_dir(folder: Path, name: str) -> Path | None:
-    """Return where ``owner/name`` lies below a folder of clones, called ``owner+name`` or ``name``, bare or not."""
+    """Return the git directory of ``owner/name`` among clones called ``owner+name`` or ``name``, bare or not."""
     owner, _, short = name.rpartition("/")
     for base in (f"{owner}+{short}", f"{owner}+{short}/repo", short, f"{short}.git", f"{owner}/{short}"):
         for git_dir in (folder / base / ".git", folder / base):
@@ -61,18 +61,19 @@ def head_commit(git_dir: Path) -> str:
 
 
 def find_clone(folder: Path, name: str, commit: str | None = None) -> Clone:
-    """Return a public repository at a commit (HEAD if None); the script ends with the command that gets it."""
+    """Return a public repository at a commit (HEAD if None); raises SystemExit with the command that clones it."""
     git_dir = find_git_dir(folder, name)
     if git_dir is None:
         raise SystemExit(
-            f"{name} is not in {folder}: git clone --bare https://github.com/{name} {folder}/{name.replace('/', '+')}"
+            f"{name} is not in {folder}; get it with: "
+            f"git clone --bare https://github.com/{name} {folder}/{name.replace('/', '+')}"
         )
     wanted = commit or head_commit(git_dir)
     return Clone(name, git_dir, git(git_dir, "rev-parse", "--verify", f"{wanted}^{{commit}}").decode().strip())
 
 
 def pinned(clone: Clone, folder: Path) -> Path:
-    """Make a bare repository whose one branch ends at the clone's commit; objects are borrowed, not copied."""
+    """Make a bare repository whose only branch ends at the clone's commit; objects are borrowed, not copied."""
     target = folder / clone.name.replace("/", "+")
     if not (target / "HEAD").exists():
         empty_repository(target, [clone.git_dir])
@@ -81,14 +82,14 @@ def pinned(clone: Clone, folder: Path) -> Path:
 
 
 def empty_repository(target: Path, lenders: Sequence[Path]) -> None:
-    """Make a bare repository that reads its objects from others."""
+    """Make a bare repository that borrows its objects from others."""
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(target)], check=True)
     borrowed = "".join(f"{lender.resolve() / 'objects'}\n" for lender in lenders)
     (target / "objects" / "info" / "alternates").write_text(borrowed)
 
 
 def read_tree(clone: Clone) -> list[TreeEntry]:
-    """Return every path of the clone's commit."""
+    """Return every entry of the tree of the clone's commit."""
     listing = git(clone.git_dir, "ls-tree", "-r", "-z", "--full-tree", clone.commit)
     entries = []
     for line in listing.split(b"\0")[:-1]:
@@ -99,7 +100,7 @@ def read_tree(clone: Clone) -> list[TreeEntry]:
 
 
 def read_blobs(clone: Clone, blobs: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield each blob with its bytes, in the order asked for."""
+    """Yield each blob and its bytes, in the given order."""
     with subprocess.Popen(
         ["git", "--git-dir", str(clone.git_dir), "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -116,7 +117,7 @@ def read_blobs(clone: Clone, blobs: Sequence[str]) -> Iterator[tuple[str, bytes]
 
 
 def export(clone: Clone, folder: Path) -> Path:
-    """Write the files of the clone's commit into a folder of their own, for tools that read files."""
+    """Write the files of the clone's commit into a new folder, for tools that read files."""
     target = folder / clone.name.replace("/", "+")
     if not target.exists():
         target.mkdir(parents=True)

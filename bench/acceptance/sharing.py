@@ -1,12 +1,11 @@
-"""One big import by one worker and by two, in turn: how long it takes, and what processor time all processes spend.
+"""Import a large repository with one worker and with two, and compare the wall time and the processor time.
 
-On one machine both workers may use every core; there sharing can at best equal one worker, whose reading processes use
-every core as well. Two machines of one core each are imitated by giving each worker a core of its own (`taskset`), and
-compared with one worker on one core. Each run has an empty index and empty mirrors, and begins when all workers wait
-for messages. Both sides of a pair run one after the other, so that what else the machine does meets both.
-
-Where other programs keep the cores busy the seconds say little; there the processor time of the busier worker tells
-what two machines of their own would take at least.
+On one machine both workers may use every core. Two workers can at best equal one there, because the reading processes
+of a single worker use every core as well. Two machines of one core each are imitated by giving each worker a separate
+core (`taskset`), and compared with one worker on one core. Each run has an empty index and empty mirrors, and starts
+when all workers wait for messages. The two runs of a pair follow each other, so that other load on the machine affects
+both. If other programs keep the cores busy, the seconds say little. The processor time of the busier worker is then a
+lower bound for two separate machines.
 
     python -m bench.acceptance.sharing --repos ~/clones --repo typeorm/typeorm --pairs 3
 """
@@ -47,7 +46,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Workers, each with the cores that it may use."""
+    """A set of workers, each with the cores that it may use."""
 
     name: str
     workers: tuple[tuple[int, ...], ...]
@@ -55,7 +54,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What one worker takes against what two take."""
+    """One worker against two."""
 
     name: str
     alone: Way
@@ -64,7 +63,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one import took, the processor time of each worker apart; ``chunks`` must be the same in all."""
+    """The cost of one import; processor time by worker. ``chunks`` must be the same in all."""
 
     seconds: float
     processor_seconds: tuple[float, ...]
@@ -75,17 +74,17 @@ class Outcome:
 def comparisons() -> list[Comparison]:
     """Return one machine with all cores of this one, and two machines with one core each."""
     cores = tuple(sorted(os.sched_getaffinity(0)))
-    one, other = cores[:1], cores[1:2]
-    if not other:
-        raise SystemExit("this needs two cores")
+    first, second = cores[:1], cores[1:2]
+    if not second:
+        raise SystemExit("this check needs two cores")
     return [
         Comparison("one machine", Way("1 worker, all cores", (cores,)), Way("2 workers, all cores", (cores, cores))),
-        Comparison("two machines", Way("1 worker, 1 core", (one,)), Way("2 workers, 1 core each", (one, other))),
+        Comparison("two machines", Way("1 worker, 1 core", (first,)), Way("2 workers, 1 core each", (first, second))),
     ]
 
 
 def measure(way: Way, origin: Path, folder: Path, options: argparse.Namespace) -> Outcome:
-    """Import a repository into an empty index, and return what that took."""
+    """Import a repository into an empty index and return the cost."""
     ports = {"queue": free_port()}
     extra = {"CODEQUARRY_QUEUE__URL": f"redis://127.0.0.1:{ports['queue']}/0"} | dict(options.set)
     installation = Installation(folder / "home", options.store, options.opensearch, options.index, extra)
@@ -93,7 +92,7 @@ def measure(way: Way, origin: Path, folder: Path, options: argparse.Namespace) -
     try:
         machines.start("queue")
         for at, cores in enumerate(way.workers):
-            # Mirrors are each machine's own; an embedded index is in the same folder as they are.
+            # Each machine has its own mirrors. An embedded index lies in the same folder as they do.
             own = {"CODEQUARRY_HOME": str(folder / f"home-{at}")} if options.store == "opensearch" else {}
             machines.start(f"worker-{at}", cores=cores, variables=own)
         _await_listeners(ports["queue"], len(way.workers))
@@ -139,23 +138,23 @@ def _await_listeners(port: int, workers: int) -> None:
             except redis.ConnectionError:
                 pass
             time.sleep(LOOK_SECONDS)
-    raise SystemExit("the workers do not listen")
+    raise SystemExit("the workers did not start to wait for messages in time; see machines.log in the data folder")
 
 
 def _await_end(index: OpenIndex, asked: Job, machines: Machines) -> Job:
     deadline = time.monotonic() + LAST_SECONDS
     while time.monotonic() < deadline:
         if machines.lost():
-            raise SystemExit(f"ended before the import did: {', '.join(machines.lost())}")
+            raise SystemExit(f"these workers ended before the import: {', '.join(machines.lost())}")
         job = read_job(index.store, asked.id)
         if job is not None and job.is_finished:
             return job
         time.sleep(LOOK_SECONDS)
-    raise SystemExit("the import did not end")
+    raise SystemExit("the import did not end in time")
 
 
 def compare(comparison: Comparison, origin: Path, scratch: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measure pairs, either side first, and return a row a pair."""
+    """Measure pairs in random order and return one row for each pair."""
     rows = []
     chance = random.Random(options.seed)
     for pair in range(options.pairs):
@@ -165,11 +164,11 @@ def compare(comparison: Comparison, origin: Path, scratch: Path, options: argpar
         for way in ways:
             with scratch_folder(None) as folder:
                 done = outcomes[way] = measure(way, origin, folder, options)
-            took = f"{done.seconds:.1f} s, processor time {', '.join(f'{one:.1f} s' for one in done.processor_seconds)}"
+            took = f"{done.seconds:.1f} s, processor time {', '.join(f'{cpu:.1f} s' for cpu in done.processor_seconds)}"
             progress(f"{comparison.name}, pair {pair + 1}: {way.name}: {took}")
         alone, shared = outcomes[comparison.alone], outcomes[comparison.shared]
         if alone.chunks != shared.chunks:
-            raise SystemExit(f"{alone.chunks} chunks by one worker, {shared.chunks} by two")
+            raise SystemExit(f"{alone.chunks} chunks with one worker, but {shared.chunks} with two")
         rows.append({"comparison": comparison.name, "chunks": alone.chunks} | _figures(alone, shared))
     return rows
 
@@ -189,7 +188,7 @@ def _figures(alone: Outcome, shared: Outcome) -> Mapping[str, float]:
 
 
 def medians(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the middle of each figure over all pairs of a comparison."""
+    """Return the median of each figure over all pairs of a comparison."""
     figures = {name: statistics.median(row[name] for row in rows) for name in rows[0] if name != "comparison"}
     return {"comparison": f"{rows[0]['comparison']}, median of {len(rows)}"} | figures
 
@@ -202,12 +201,12 @@ def _setting(text: str) -> tuple[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones, called owner+name or name")
-    parser.add_argument("--repo", default="typeorm/typeorm", metavar="OWNER/NAME", help="(typeorm/typeorm)")
-    parser.add_argument("--pairs", type=int, default=3, help="(3)")
-    parser.add_argument("--only", choices=["one machine", "two machines"], help="one of the two comparisons")
+    parser.add_argument("--repo", default="typeorm/typeorm", metavar="OWNER/NAME", help="repository (typeorm/typeorm)")
+    parser.add_argument("--pairs", type=int, default=3, help="number of pairs (3)")
+    parser.add_argument("--only", choices=["one machine", "two machines"], help="run only this comparison")
     parser.add_argument("--store", choices=STORES, default="embedded")
     parser.add_argument("--set", type=_setting, action="append", default=[], metavar="KEY=VALUE", help="a setting")
-    parser.add_argument("--seed", type=int, default=1, help="of who goes first in a pair (1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the order within pairs (1)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     add_store_options(parser)
     options = parser.parse_args()

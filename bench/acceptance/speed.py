@@ -1,10 +1,10 @@
-"""How fast indexing is, how much memory and disk it takes, and how long a search lasts.
+"""Measure indexing (speed, memory, disk) and the duration of searches.
 
-Indexing: a mixed repository, made in scratch of the HEAD trees of public repositories and plain folders (or --repo for
-any other), into an empty data folder. Memory is the proportional set size of all processes together, sampled five times
-a second. Then a run after a commit that changes one file, and one with nothing new. Searching: the questions of
-bench/questions and words of them, after a warm-up, first in this process and then through `codequarry serve` on a
-connection that stays open. With --store opensearch the engine's own memory and disk are not counted.
+Indexing: a mixed repository, made in the scratch folder from the HEAD trees of public repositories and plain folders
+(or any other with --repo), into an empty data folder. Memory is the proportional set size of all processes together,
+sampled five times a second. Two more runs follow: after a commit that changes one file, and with nothing new.
+Searching: the questions of bench/questions and words from them, after a warm-up, first in this process and then through
+`codequarry serve` over a persistent connection. With --store opensearch the engine's memory and disk are not counted.
 
     python -m bench.acceptance.speed --repos ~/clones --folders /usr/local/go/src
 """
@@ -30,7 +30,7 @@ from codequarry.shared.versions.snapshots import head_snapshot
 
 NAME = "mixed"
 MEGABYTE = 1_000_000
-# Enough for a steady 95th percentile.
+# Enough for a stable 95th percentile.
 SEARCHES = 300
 WARM_UP = 20
 
@@ -46,7 +46,7 @@ class Run:
 
 
 def index(installation: Installation, source: Path, what: str) -> Run:
-    """Index to the end under a watch on memory."""
+    """Index to the end and watch the memory."""
     progress(f"indexing: {what}")
     began = time.monotonic()
     process = installation.start("index", str(source), "--name", NAME, "--json")
@@ -65,20 +65,20 @@ def chunks_in(installation: Installation) -> int:
 
 
 def disk_bytes(folder: Path) -> dict[str, int]:
-    """Return what each entry of a data folder takes on the disk."""
+    """Return the allocated bytes of each entry of a data folder."""
     return {entry.name: _allocated(entry) for entry in sorted(folder.iterdir())}
 
 
 def _allocated(entry: Path) -> int:
-    # As du counts: blocks, since a file may have holes. st_blocks is in units of 512 bytes on every system.
+    # Counts blocks, as du does, because a file may have holes. st_blocks is in units of 512 bytes on every system.
     paths = [entry, *entry.rglob("*")] if entry.is_dir() else [entry]
     return sum(os.lstat(path).st_blocks * 512 for path in paths)
 
 
 def queries(number: int, seed: int) -> list[str]:
-    """Return questions and short runs of their words, in random order."""
+    """Return questions and short samples of their words, in random order."""
     chance = random.Random(seed)
-    texts = [question.text for one in load() for question in one.questions]
+    texts = [question.text for questionnaire in load() for question in questionnaire.questions]
     short = [" ".join(chance.sample(text.rstrip("?").split(), 3)) for text in texts]
     return [chance.choice(texts + short) for _ in range(number)]
 
@@ -96,7 +96,7 @@ def timed(client: Engine | Service, texts: Sequence[str]) -> list[float]:
 
 
 def search_rows(installation: Installation, texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Measure both ways to search."""
+    """Measure searches in this process and over HTTP."""
     rows = []
     for way, opened in (("in process", installation.engine()), ("HTTP", installation.service())):
         progress(f"searching: {way}")
@@ -108,7 +108,7 @@ def search_rows(installation: Installation, texts: Sequence[str]) -> list[dict[s
 
 
 def index_rows(runs: Sequence[Run], files: int) -> list[dict[str, Any]]:
-    """Return the figures of indexing."""
+    """Return the figures of the indexing runs."""
     return [
         {
             "run": run.what,
@@ -123,18 +123,18 @@ def index_rows(runs: Sequence[Run], files: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    source = parser.add_argument_group("what is indexed")
-    source.add_argument("--repo", type=Path, metavar="PATH", help="this repository, instead of a mixed one")
+    source = parser.add_argument_group("repository to index")
+    source.add_argument("--repo", type=Path, metavar="PATH", help="index this repository instead of a mixed one")
     source.add_argument("--repos", type=Path, metavar="FOLDER", help="clones, called owner+name or name")
     source.add_argument(
-        "--only", nargs="+", default=[], metavar="OWNER/NAME", help="instead of those of bench/questions"
+        "--only", nargs="+", default=[], metavar="OWNER/NAME", help="use these instead of bench/questions"
     )
-    source.add_argument("--more", nargs="+", default=[], metavar="OWNER/NAME", help="besides those of bench/questions")
-    source.add_argument("--folders", nargs="+", type=Path, default=[], metavar="FOLDER", help="plain folders as well")
-    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep repository and index here")
+    source.add_argument("--more", nargs="+", default=[], metavar="OWNER/NAME", help="in addition to bench/questions")
+    source.add_argument("--folders", nargs="+", type=Path, default=[], metavar="FOLDER", help="add plain folders")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep the repository and the index here")
     parser.add_argument("--store", choices=STORES, default="embedded")
-    parser.add_argument("--searches", type=int, default=SEARCHES, help=f"({SEARCHES})")
-    parser.add_argument("--seed", type=int, default=1, help="of the queries (1)")
+    parser.add_argument("--searches", type=int, default=SEARCHES, help=f"number of searches ({SEARCHES})")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the queries (1)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     add_store_options(parser)
     options = parser.parse_args()
@@ -143,7 +143,7 @@ def main() -> None:
     with scratch_folder(options.scratch) as scratch:
         installation = Installation(scratch / options.store, options.store, options.opensearch, options.index)
         if installation.home.exists():
-            parser.error(f"{installation.home} exists, and a cold run needs an empty data folder")
+            parser.error(f"{installation.home} exists, but a cold run needs an empty data folder")
         try:
             _measure(installation, options, scratch)
         finally:
@@ -154,7 +154,7 @@ def main() -> None:
 def _measure(installation: Installation, options: argparse.Namespace, scratch: Path) -> None:
     repository = options.repo
     if repository is None:
-        names = options.only or [one.repo for one in load()] + options.more
+        names = options.only or [questionnaire.repo for questionnaire in load()] + options.more
         repository = make_mixed(scratch / "mixed.git", options.repos, names, options.folders)
     files = files_in(repository)
     runs = [index(installation, repository, f"cold, {files} files")]

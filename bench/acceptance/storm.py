@@ -1,11 +1,11 @@
-"""Ten repositories through four worker processes while everything that can fail does, one after the other.
+"""Index ten repositories with four worker processes while every part of the system fails, one after the other.
 
-A service, two workers with two processes each, and beat run over a real OpenSearch, a real Redis-compatible server that
-keeps nothing on disk, and an embedding server of ours. The repositories are added over HTTP. Then, at random moments,
-worker processes that hold a task are killed (SIGKILL), the queue is stopped and started empty, OpenSearch is stopped
-and started, and the embedding server is cut off, while a client searches all the time. At the end every job must have
-ended, what failed for good is retried from the list of failed jobs, and `codequarry fsck` of every repository must be
-clean. No search may have failed outside the stops of OpenSearch, and inside them only with 503 within two seconds.
+The service, two workers with two processes each, and beat run over a real OpenSearch, a real Redis-compatible server
+without persistence, and our embedding server. The repositories are added over HTTP. Then, at random moments, worker
+processes that hold a task are killed (SIGKILL), the queue is restarted empty, OpenSearch is restarted, and the
+embedding server is interrupted, while a client searches continuously. At the end every job must have ended, failed jobs
+are retried, and `codequarry fsck` of every repository must be clean. Searches may fail only while OpenSearch is
+stopped, and then only with 503 within two seconds.
 
     python -m bench.acceptance.storm --repos ~/clones --only symfony/symfony typeorm/typeorm jhy/jsoup
 """
@@ -37,7 +37,7 @@ from codequarry.shared.jobs.job import Job
 
 KILLS, QUEUE_STOPS, STORE_STOPS, MODEL_STOPS = 20, 3, 2, 2
 DOWN_SECONDS = 8.0
-# What a caller is promised while the engine is down.
+# The longest wait that clients are promised while the engine is down.
 PROMISED_SECONDS = 2.0
 SEARCH_PAUSE = 0.1
 LAST_SECONDS = 3600.0
@@ -45,16 +45,16 @@ LAST_SECONDS = 3600.0
 
 @dataclass
 class Searches:
-    """Every search: when it began, what came back, how long it took."""
+    """Every search: its start, its status and its duration."""
 
     seen: list[tuple[float, str, float]] = field(default_factory=list)
     store_down: list[tuple[float, float]] = field(default_factory=list)
 
     def verdict(self) -> dict[str, Any]:
-        """Return what was promised and what was not kept."""
-        outside = [one for one in self.seen if not self._is_down(one)]
-        inside = [one for one in self.seen if self._is_down(one)]
-        refused = [one for one in inside if one[1] != "200"]
+        """Return the figures to compare with the promise."""
+        outside = [search for search in self.seen if not self._is_down(search)]
+        inside = [search for search in self.seen if self._is_down(search)]
+        refused = [search for search in inside if search[1] != "200"]
         return {
             "searches": len(self.seen),
             "failed outside": sum(status != "200" for _, status, _ in outside),
@@ -69,7 +69,7 @@ class Searches:
 
 
 def search_all_the_time(port: int, texts: list[str], searches: Searches, done: threading.Event) -> None:
-    """Search in a loop, each time on a connection of its own."""
+    """Search in a loop, over a new connection each time."""
     while not done.wait(SEARCH_PAUSE):
         began, clock = time.monotonic(), time.perf_counter()
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -87,16 +87,16 @@ def search_all_the_time(port: int, texts: list[str], searches: Searches, done: t
 
 
 def kill_a_worker(installation: Installation, chance: random.Random) -> bool:
-    """Kill a process that holds a job or a batch just now; False if none does."""
+    """Kill a process that holds a job or a batch; return False if there is none."""
     with installation.open_store() as store:
         jobs = [Job.from_json(document.body) for document in store.list_documents("job:")]
         batches = [dict(document.body) for document in store.list_documents("batch:")]
     holders = [job.holder for job in jobs if job.state == "running"]
-    # Where no job runs, a batch that was claimed is nobody's work any more.
+    # If no job runs, a claimed batch is no longer anybody's work.
     holders += [
         str(batch["claimant"]) for batch in batches if holders and batch.get("claimant") and not batch.get("written")
     ]
-    # One whose process is gone already may have a number that is somebody else's by now.
+    # The pid of a process that is gone may have been reused.
     pids = [int(holder.split(" ")[2]) for holder in holders if holder.count(" ") == 4 and not has_ended(holder)]
     if not pids:
         return False
@@ -109,7 +109,7 @@ def kill_a_worker(installation: Installation, chance: random.Random) -> bool:
 def storm(
     machines: Machines, api: Api, searches: Searches, options: argparse.Namespace, dead: list[dict[str, Any]]
 ) -> dict[str, int]:
-    """Let everything fail in random order while there is work, and return what was done."""
+    """Fail every part in random order while there is work, and return the number of each failure."""
     chance = random.Random(options.seed)
     events = ["kill"] * options.kills + ["queue"] * QUEUE_STOPS + ["store"] * STORE_STOPS + ["model"] * MODEL_STOPS
     chance.shuffle(events)
@@ -124,7 +124,7 @@ def storm(
                     if kill_a_worker(machines.installation, chance):
                         done["kill"] += 1
                         break
-                    # Nobody can be killed at work where all jobs have ended: those that failed are work again.
+                    # After all jobs have ended no process is at work. Retried failures give the workers new work.
                     retry_failed(api, dead)
                 time.sleep(0.2)
         else:
@@ -152,11 +152,11 @@ def _until_ready(api: Api) -> None:
 def _states(api: Api) -> str:
     with suppress(OSError):
         return str(dict(Counter(job["state"] for job in api.ask("GET", "/jobs?limit=200")["jobs"])))
-    return "the service does not answer"
+    return "the service did not answer"
 
 
 def retry_failed(api: Api, dead: list[dict[str, Any]], spent: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Try again what failed for good, but for the `spent` jobs, note it in `dead`, and return what has not ended."""
+    """Retry failed jobs, except ``spent`` ones, add them to ``dead``, and return the jobs that have not ended."""
     jobs = api.patiently("GET", "/jobs?limit=200")["jobs"]
     for job in jobs:
         if job["state"] == "failed" and job["job_id"] not in spent:
@@ -166,7 +166,7 @@ def retry_failed(api: Api, dead: list[dict[str, Any]], spent: Collection[str] = 
 
 
 def await_jobs(machines: Machines, api: Api, dead: list[dict[str, Any]]) -> None:
-    """Wait until every job has ended; each that fails for good is tried once more."""
+    """Wait until every job has ended; a job that fails is retried once."""
     deadline, spent = time.monotonic() + LAST_SECONDS, set[str]()
     while time.monotonic() < deadline:
         machines.restart_lost()
@@ -175,7 +175,7 @@ def await_jobs(machines: Machines, api: Api, dead: list[dict[str, Any]]) -> None
             return
         spent.update(job["job_id"] for job in dead[known:])
         time.sleep(1)
-    raise SystemExit(f"jobs are left: {_states(api)}")
+    raise SystemExit(f"jobs have not ended in time: {_states(api)}")
 
 
 def check(installation: Installation, names: list[str]) -> list[dict[str, Any]]:
@@ -191,7 +191,7 @@ def check(installation: Installation, names: list[str]) -> list[dict[str, Any]]:
 
 
 def measure(scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Set everything up, let the storm go over it, and look."""
+    """Start everything, run the storm, and return the figures."""
     ports = {name: free_port() for name in ("store", "queue", "model", "service")}
     origins = scratch / "origins"
     origins.mkdir(exist_ok=True)
@@ -199,7 +199,7 @@ def measure(scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
     installation = replace(installation, extra=_settings(ports, origins, options.repos.resolve()))
     installation.home.mkdir(parents=True, exist_ok=True)
     machines, api, searches = Machines(installation, ports), Api(ports["service"]), Searches()
-    texts = [question.text for one in load() for question in one.questions]
+    texts = [question.text for questionnaire in load() for question in questionnaire.questions]
     done = threading.Event()
     with ExitStack() as stack:
         stack.callback(machines.stop_all)
@@ -207,7 +207,7 @@ def measure(scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
             machines.start(name)
         _until_ready(api)
         names = []
-        for name in options.only or [one.repo for one in load()]:
+        for name in options.only or [questionnaire.repo for questionnaire in load()]:
             clone = find_clone(options.repos, name)
             api.patiently("POST", "/repos", {"origin": str(pinned(clone, origins)), "name": clone.short_name})
             names.append(clone.short_name)
@@ -247,7 +247,7 @@ def _settings(ports: dict[str, int], origins: Path, clones: Path) -> dict[str, s
         "CODEQUARRY_EMBEDDING__DIMENSIONS": "128",
         "CODEQUARRY_EMBEDDING__MAX_RETRIES": "2",
         "CODEQUARRY_INDEXING__LEASE_SECONDS": "5",
-        # The origins borrow the objects of the clones.
+        # The origins borrow the objects of the clones through alternates.
         "CODEQUARRY_API__LOCAL_ROOTS": json.dumps([str(origins.resolve()), str(clones)]),
     }
 
@@ -255,11 +255,11 @@ def _settings(ports: dict[str, int], origins: Path, clones: Path) -> dict[str, s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repos", type=Path, required=True, metavar="FOLDER", help="clones: owner+name or name")
-    parser.add_argument("--only", nargs="+", default=[], metavar="OWNER/NAME", help="not those of bench/questions")
-    parser.add_argument("--kills", type=int, default=KILLS, help=f"({KILLS})")
+    parser.add_argument("--only", nargs="+", default=[], metavar="OWNER/NAME", help="instead of bench/questions")
+    parser.add_argument("--kills", type=int, default=KILLS, help=f"number of kills ({KILLS})")
     parser.add_argument("--pause", type=float, default=8.0, help="longest seconds between two events (8)")
-    parser.add_argument("--seed", type=int, default=1, help="(1)")
-    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep everything here")
+    parser.add_argument("--seed", type=int, default=1, help="seed of every random choice (1)")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="keep all data here")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
     options = parser.parse_args()
     with scratch_folder(options.scratch) as scratch:

@@ -1,4 +1,4 @@
-"""Definitions found without our own chunker: by Universal Ctags, and by patterns for the languages it does not know."""
+"""Definitions found without our chunker: by Universal Ctags, and by patterns for languages that it does not know."""
 
 import random
 import re
@@ -11,20 +11,19 @@ from pathlib import Path
 
 from bench.acceptance.repositories import Clone, export
 
-# Shorter names are ordinary words more often than names that somebody looks up.
+# Shorter names are more often ordinary words than names that people look up.
 SHORTEST_NAME = 5
 LANGUAGES = "C,C++,C#,Go,Java,JavaScript,Kotlin,PHP,Python,Ruby,Rust,Sh,TypeScript"
-# Kinds of Universal Ctags that people look up by name; variables, fields and members count only against a name's
-# being unique.
+# Kinds of Universal Ctags that people look up by name. Variables, fields and members only make a name ambiguous.
 LOOKED_UP = frozenset({
     "alias", "class", "enum", "func", "function", "generator", "interface", "method", "module", "object",
     "singletonMethod", "struct", "trait", "type", "typealias", "typedef", "union",
 })  # fmt: skip
-# They name something that is defined elsewhere.
+# Kinds that refer to something defined elsewhere.
 NO_DEFINITION = frozenset({"implementation", "import", "library", "package", "packageName"})
-# Without `use X` and local variables.
+# Excludes `use X` and local variables.
 PHP_KINDS = "--kinds-PHP=cdfit"
-# Names in tests are nobody's entry into a code base, and so long that they are found too easily.
+# Nobody enters a code base by the names of its tests, and they are so long that they are found too easily.
 _TEST_PATH = re.compile(
     r"(^|/)[^/]*(tests?|specs?|testing|testdata|fixtures)[^/]*/|(test|tests|spec|specs)\.\w+$|(^|/)test_", re.IGNORECASE
 )
@@ -43,7 +42,7 @@ _COMMENT = ("//", "/*", "*")
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Where a name is defined, lines from 1; ``looked_up`` if it is of a kind that people search by name."""
+    """Where a name is defined, lines from 1; ``looked_up`` if people search for its kind by name."""
 
     name: str
     path: str
@@ -52,24 +51,26 @@ class Definition:
 
 
 def unique_definitions(clone: Clone, scratch: Path) -> list[Definition]:
-    """Return the definitions outside of tests with at least five characters that the repository has just once."""
+    """Return the definitions outside tests whose names have five or more characters and occur only once."""
     folder = export(clone, scratch)
-    found = {(one.name, one.path, one.line): one for one in (*_by_pattern(folder), *_by_ctags(folder))}.values()
+    found = {
+        (entry.name, entry.path, entry.line): entry for entry in (*_by_pattern(folder), *_by_ctags(folder))
+    }.values()
     times = Counter(definition.name for definition in found)
-    unique = (one for one in found if one.looked_up and times[one.name] == 1 and _is_wanted(one))
-    return sorted(unique, key=lambda one: (one.path, one.line))
+    unique = (entry for entry in found if entry.looked_up and times[entry.name] == 1 and _is_wanted(entry))
+    return sorted(unique, key=lambda entry: (entry.path, entry.line))
 
 
 def sample(definitions: Collection[Definition], indexed: Collection[str], size: int, seed: int) -> list[Definition]:
-    """Draw some of the definitions that lie in indexed files."""
-    candidates = [one for one in definitions if one.path in indexed]
+    """Draw a sample of the definitions in indexed files."""
+    candidates = [entry for entry in definitions if entry.path in indexed]
     return random.Random(seed).sample(candidates, min(size, len(candidates)))
 
 
-def _is_wanted(one: Definition) -> bool:
-    if len(one.name) < SHORTEST_NAME or one.name.startswith(_NO_NAMES) or _TEST_PATH.search(one.path):
+def _is_wanted(entry: Definition) -> bool:
+    if len(entry.name) < SHORTEST_NAME or entry.name.startswith(_NO_NAMES) or _TEST_PATH.search(entry.path):
         return False
-    return _NAME.fullmatch(one.name) is not None
+    return _NAME.fullmatch(entry.name) is not None
 
 
 def _by_ctags(folder: Path) -> Iterator[Definition]:

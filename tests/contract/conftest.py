@@ -1,4 +1,4 @@
-"""The store that every contract test runs against, and builders of what is put into it."""
+"""The stores that every contract test runs against, and builders of their contents."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator
@@ -24,21 +24,21 @@ OpenStore = Callable[[], Store]
 
 @pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
 def open_store(request: pytest.FixtureRequest) -> OpenStore:
-    """Give a function that opens one more store object on this test's own data; all are closed at the end."""
+    """Return a function that opens another store object on this test's data; all are closed at the end."""
     opener: OpenStore = request.getfixturevalue(f"open_{request.param}_store")
     return opener
 
 
 @pytest.fixture
 def open_embedded_store(tmp_path: Path) -> Iterator[OpenStore]:
-    """Give the opener of an embedded store in a folder of the test's own."""
+    """Yield the opener of an embedded store in a folder of this test."""
     with closing_all(lambda: EmbeddedStore(tmp_path / "store", DIMENSION)) as opener:
         yield opener
 
 
 @pytest.fixture
 def open_opensearch_store(opensearch_node) -> Iterator[OpenStore]:
-    """Give the opener of a store on the one real node, whose indices are empty."""
+    """Yield the opener of a store on the shared real node, with empty indices."""
     with (
         opensearch_node.empty_index(DIMENSION) as settings,
         closing_all(lambda: OpenSearchStore(settings, DIMENSION)) as opener,
@@ -48,7 +48,7 @@ def open_opensearch_store(opensearch_node) -> Iterator[OpenStore]:
 
 @contextmanager
 def closing_all(make: Callable[[], Store]) -> Iterator[OpenStore]:
-    """Give ``make``, and close all that it made."""
+    """Yield ``make``, and close all stores that it made."""
     opened: list[Store] = []
 
     def opener() -> Store:
@@ -62,19 +62,19 @@ def closing_all(make: Callable[[], Store]) -> Iterator[OpenStore]:
 
 @pytest.fixture
 def store(open_store: OpenStore) -> Store:
-    """Give an empty store."""
+    """Return an empty store."""
     return open_store()
 
 
 @pytest.fixture
 def dimension() -> int:
-    """Length of the vectors of ``store``."""
+    """Return the length of the vectors of ``store``."""
     return DIMENSION
 
 
 @pytest.fixture
 def make_vector() -> Callable[[str], Vector]:
-    """Give a function from a seed text to a unit vector: the same text, the same vector."""
+    """Return a function that maps a seed text to a unit vector; the same text gives the same vector."""
 
     def make(seed: str) -> Vector:
         digest = hashlib.sha256(seed.encode()).digest()
@@ -86,7 +86,7 @@ def make_vector() -> Callable[[str], Vector]:
 
 @pytest.fixture
 def make_chunk() -> Callable[..., Chunk]:
-    """Give a function that makes a chunk of ``text`` in ``path``, every field of it to be overridden."""
+    """Return a function that makes a chunk of ``text`` in ``path``; every field can be overridden."""
 
     def make(text: str = "def answer():\n    return 42\n", path: str = "src/app.py", **fields: object) -> Chunk:
         repo, blob, ordinal = str(fields.get("repo", "quarry")), str(fields.get("blob", "")), fields.get("ordinal", 0)
@@ -112,7 +112,7 @@ def make_chunk() -> Callable[..., Chunk]:
 
 @pytest.fixture
 def every_field() -> dict[str, object]:
-    """Give a value for every field of a chunk that has a default, each another than that; strides aside."""
+    """Return a value that differs from the default for every field of a chunk that has one, except ``stride_info``."""
     given: dict[str, object] = {
         "symbol_type": "method",
         "start_line": 3,
@@ -152,7 +152,7 @@ def every_field() -> dict[str, object]:
 
 @pytest.fixture
 def make_row(make_chunk: Callable[..., Chunk]) -> Callable[..., ChunkRow]:
-    """Give a function that makes a row; what it does not know goes to ``make_chunk``.
+    """Return a function that makes a row; unknown keywords are passed to ``make_chunk``.
 
     ``stride`` (index, total) makes one stride of the chunk; only the first carries tokens.
     """
@@ -193,7 +193,7 @@ def make_row(make_chunk: Callable[..., Chunk]) -> Callable[..., ChunkRow]:
 
 @pytest.fixture
 def make_file() -> Callable[..., FileRecord]:
-    """Give a function that makes the file record of ``path``, every field of it to be overridden."""
+    """Return a function that makes the file record of ``path``; every field can be overridden."""
 
     def make(path: str = "src/app.py", *, timeline: int = 1, born: int = 2, **fields: object) -> FileRecord:
         record = FileRecord(
@@ -216,7 +216,7 @@ def make_file() -> Callable[..., FileRecord]:
 
 @pytest.fixture
 def snapshot() -> Callable[..., Snapshot]:
-    """Give a function that makes a snapshot of one layer: timeline 1 at transaction 100, if nothing else is said."""
+    """Return a function that makes a snapshot of one layer, by default of timeline 1 at transaction 100."""
 
     def make(*timelines: int, at: int = 100, hidden: Collection[int] = (), mask: Collection[str] = ()) -> Snapshot:
         return Snapshot((Layer(timelines or (1,), at, frozenset(hidden), frozenset(mask)),))
@@ -226,9 +226,9 @@ def snapshot() -> Callable[..., Snapshot]:
 
 @pytest.fixture
 def write(make_vector: Callable[[str], Vector], make_file: Callable[..., FileRecord]) -> Callable[..., None]:
-    """Give a function that creates rows and the records of their files, and refreshes.
+    """Return a function that creates rows and the records of their files, and refreshes.
 
-    Vectors that are not given are made from their keys; the rows of one path, timeline and ``born`` are one file.
+    Vectors that are not given are made from their keys. Rows with the same path, timeline and ``born`` form one file.
     """
 
     def put(store: Store, *rows: ChunkRow, vectors: dict[str, Vector] | None = None) -> None:
@@ -252,7 +252,7 @@ def write(make_vector: Callable[[str], Vector], make_file: Callable[..., FileRec
 
 @pytest.fixture
 def lives_in(store: Store) -> Callable[..., list[tuple[str, int, int]]]:
-    """Give a function to what a timeline holds: (path, born, died) of its rows, which its records must equal."""
+    """Return a function that lists (path, born, died) of a timeline's rows, and checks that its records are equal."""
 
     def lives(timeline: int = 1) -> list[tuple[str, int, int]]:
         rows: list[tuple[str, int, int]] = []

@@ -23,7 +23,7 @@ class TestReadAndWrite:
         store.write_document("head", {"counter": 2}, first.version)
         assert other.read_document("head").body == {"counter": 2}
 
-    def test_who_read_it_before_sees_every_change(self, store, open_store):
+    def test_a_reader_sees_every_later_change(self, store, open_store):
         other = open_store()
         version = None
         for counter in range(4):
@@ -36,7 +36,7 @@ class TestReadAndWrite:
         other.write_document("head", {"counter": 0}, None)
         assert store.read_document("head").body == {"counter": 0}
 
-    def test_what_did_not_change_is_not_read_again(self, store):
+    def test_an_unchanged_document_is_not_parsed_again(self, store):
         store.write_document("head", {"counter": 1}, None)
         assert store.read_document("head").body is store.read_document("head").body
 
@@ -58,7 +58,7 @@ class TestReadAndWrite:
 
 
 class TestCompareAndSet:
-    def test_a_new_document_conflicts_with_one_that_exists(self, store):
+    def test_creating_a_document_that_exists_is_a_conflict(self, store):
         store.write_document("head", {}, None)
         with pytest.raises(Conflict):
             store.write_document("head", {"late": True}, None)
@@ -71,14 +71,14 @@ class TestCompareAndSet:
             store.write_document("head", {"counter": 3}, first.version)
         assert store.read_document("head").body == {"counter": 2}
 
-    def test_a_version_of_a_deleted_document_conflicts(self, store):
+    def test_the_version_of_a_deleted_document_conflicts(self, store):
         first = store.write_document("head", {}, None)
         store.delete_document("head")
         with pytest.raises(Conflict):
             store.write_document("head", {"late": True}, first.version)
         assert store.read_document("head") is None
 
-    def test_a_version_of_an_earlier_life_conflicts(self, store):
+    def test_a_version_from_before_deletion_conflicts_with_the_new_document(self, store):
         first = store.write_document("head", {"life": 1}, None)
         store.delete_document("head")
         store.write_document("head", {"life": 2}, None)
@@ -88,12 +88,12 @@ class TestCompareAndSet:
     def test_no_increment_of_eight_writers_is_lost(self, store, open_store):
         store.write_document("counter", {"value": 0}, None)
 
-        def increment(own):
+        def increment(opened):
             for _ in range(5):
                 while True:
-                    seen = own.read_document("counter")
+                    seen = opened.read_document("counter")
                     try:
-                        own.write_document("counter", {"value": seen.body["value"] + 1}, seen.version)
+                        opened.write_document("counter", {"value": seen.body["value"] + 1}, seen.version)
                         break
                     except Conflict:
                         continue
@@ -107,10 +107,10 @@ class TestCompareAndSet:
 
 
 class TestDeleteAndList:
-    def test_deleting_what_does_not_exist_is_fine(self, store):
+    def test_deleting_a_missing_document_is_allowed(self, store):
         store.delete_document("nothing")
 
-    def test_a_document_that_changed_is_not_deleted_at_its_old_version(self, store):
+    def test_a_changed_document_is_not_deleted_at_its_old_version(self, store):
         first = store.write_document("job:1", {"state": "failed"}, None)
         second = store.write_document("job:1", {"state": "queued"}, first.version)
         with pytest.raises(Conflict):
@@ -124,8 +124,8 @@ class TestDeleteAndList:
         for key in ("transaction:2", "transaction:10", "transaction:1", "transactions", "repository:1", "transaction"):
             store.write_document(key, {"key": key}, None)
         listed = store.list_documents("transaction:")
-        assert [one.key for one in listed] == ["transaction:1", "transaction:10", "transaction:2"]
-        assert [one.body["key"] for one in listed] == [one.key for one in listed]
+        assert [document.key for document in listed] == ["transaction:1", "transaction:10", "transaction:2"]
+        assert [document.body["key"] for document in listed] == [document.key for document in listed]
 
     def test_the_list_holds_every_write_that_returned_and_no_deleted_document(self, store):
         for number in range(30):
@@ -135,7 +135,7 @@ class TestDeleteAndList:
             assert len(store.list_documents("progress:")) == number - number // 3
         assert store.list_documents("nothing:") == []
 
-    def test_a_listed_version_goes_with_the_next_write(self, store):
+    def test_a_listed_version_can_be_used_for_the_next_write(self, store):
         store.write_document("repository:a", {"branch": "main"}, None)
         (listed,) = store.list_documents("repository:")
         store.write_document("repository:a", {"branch": "next"}, listed.version)
@@ -144,4 +144,4 @@ class TestDeleteAndList:
     def test_an_empty_prefix_lists_every_document(self, store):
         store.write_document("head", {}, None)
         store.write_document("repository:a", {}, None)
-        assert [one.key for one in store.list_documents("")] == ["head", "repository:a"]
+        assert [document.key for document in store.list_documents("")] == ["head", "repository:a"]

@@ -1,4 +1,4 @@
-"""Editions of an index: one beside the other, one of them active, switched in one step."""
+"""Editions of an index: several side by side, one of them active, switched in a single step."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -40,11 +40,11 @@ def put(store, make_row, text, dimension):
     store.refresh()
 
 
-def test_an_index_that_was_not_made_yet_has_a_first_edition_without_a_length(editions):
+def test_an_index_that_does_not_exist_yet_has_a_first_edition_without_dimension(editions):
     assert (editions.active(), editions.present(), editions.dimension(1)) == (1, [], None)
 
 
-def test_editions_of_different_lengths_lie_beside_each_other_and_one_is_active(editions, make_row, snapshot):
+def test_editions_of_different_dimensions_exist_side_by_side_and_one_is_active(editions, make_row, snapshot):
     with closing(editions.open(1, 4)) as old, closing(editions.open(2, 8)) as new:
         put(old, make_row, "old", 4)
         put(new, make_row, "new", 8)
@@ -62,7 +62,7 @@ def test_editions_of_different_lengths_lie_beside_each_other_and_one_is_active(e
             assert (chunk.text, fresh.count(snapshot(), Filters())) == ("new", 1)
 
 
-def test_a_removed_edition_is_gone_and_the_others_are_not(editions, make_row, snapshot):
+def test_removing_an_edition_keeps_the_others(editions, make_row, snapshot):
     for edition in (1, 2, 12):
         with closing(editions.open(edition, 4)) as store:
             put(store, make_row, f"in {edition}", 4)
@@ -74,13 +74,13 @@ def test_a_removed_edition_is_gone_and_the_others_are_not(editions, make_row, sn
         assert store.count(snapshot(), Filters()) == 1
 
 
-def test_a_damaged_pointer_is_an_error_and_not_the_first_edition(embedded_editions, tmp_path):
+def test_a_damaged_pointer_is_an_error_and_does_not_mean_the_first_edition(embedded_editions, tmp_path):
     (tmp_path / POINTER).write_text("two")
     with pytest.raises(StoreUnavailable, match=r"store\.edition can't be read"):
         embedded_editions.active()
 
 
-def test_a_pointer_that_cannot_be_written_is_an_error_of_the_store_and_leaves_nothing(embedded_editions, tmp_path):
+def test_a_pointer_that_cannot_be_written_is_a_store_error_and_leaves_no_file(embedded_editions, tmp_path):
     (tmp_path / POINTER).mkdir()
     with pytest.raises(StoreUnavailable, match=r"store\.edition can't be written \(Is a directory\)"):
         embedded_editions.activate(2)
@@ -88,7 +88,7 @@ def test_a_pointer_that_cannot_be_written_is_an_error_of_the_store_and_leaves_no
 
 
 @pytest.mark.opensearch
-def test_an_index_from_before_there_were_editions_becomes_the_first(opensearch_editions, opensearch_node, make_row):
+def test_an_index_from_before_editions_becomes_the_first_edition(opensearch_editions, opensearch_node, make_row):
     settings = opensearch_editions._settings
     with closing(OpenSearchStore(settings, 4)) as store:
         put(store, make_row, "text", 4)
@@ -101,7 +101,7 @@ def test_an_index_from_before_there_were_editions_becomes_the_first(opensearch_e
         assert store.client.count(index=alias_of("chunks", settings))["count"] == 2
 
 
-def test_several_may_set_the_pointer_at_once(embedded_editions, tmp_path):
+def test_several_threads_can_set_the_pointer_at_once(embedded_editions, tmp_path):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: embedded_editions.activate(2), range(400)))
     assert embedded_editions.active() == 2

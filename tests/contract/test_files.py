@@ -19,7 +19,7 @@ ODD_PATHS = [
 
 
 class TestFiles:
-    def test_a_record_comes_back_with_every_field(self, store, make_file, snapshot):
+    def test_a_record_is_returned_with_every_field(self, store, make_file, snapshot):
         record = make_file(
             "assets/logo.svg",
             repo="other",
@@ -35,26 +35,26 @@ class TestFiles:
         store.refresh()
         assert list(store.files(snapshot())) == [record]
 
-    def test_records_come_in_order_of_paths(self, store, make_file, snapshot):
+    def test_records_are_ordered_by_path(self, store, make_file, snapshot):
         names = ["b.py", "a/z.py", "a.py", "a/b/c.py", "Z.py", "ä.py", "a-b.py"]
         store.create([], [make_file(name) for name in names], {})
         store.refresh()
         assert [file.path for file in store.files(snapshot())] == sorted(names)
 
-    def test_only_the_paths_asked_for(self, store, make_file, snapshot):
+    def test_only_the_requested_paths_are_returned(self, store, make_file, snapshot):
         store.create([], [make_file(f"{number}.py") for number in range(10)], {})
         store.refresh()
         asked = ["3.py", "7.py", "unknown.py", *(f"no {number}.py" for number in range(3000))]
         assert [file.path for file in store.files(snapshot(), asked)] == ["3.py", "7.py"]
         assert list(store.files(snapshot(), [])) == []
 
-    def test_thousands_of_records(self, store, make_file, snapshot):
+    def test_thousands_of_records_are_returned(self, store, make_file, snapshot):
         names = [f"src/{number:05d}.py" for number in range(12_000)]
         store.create([], [make_file(name, rows=0) for name in names], {})
         store.refresh()
         assert [file.path for file in store.files(snapshot())] == names
 
-    def test_the_path_is_found_whatever_is_in_it(self, store, make_row, write, snapshot):
+    def test_a_path_of_any_characters_is_found(self, store, make_row, write, snapshot):
         write(store, *(make_row(f"text of {path}", path) for path in ODD_PATHS))
         assert [file.path for file in store.files(snapshot())] == sorted(ODD_PATHS)
         for path in ODD_PATHS:
@@ -62,7 +62,7 @@ class TestFiles:
             assert [chunk.path for chunk in store.chunks(snapshot(), path, "quarry")] == [path]
         assert store.retire(1, 3, ODD_PATHS, []) == 2 * len(ODD_PATHS)
 
-    def test_one_repository_shows_another_timeline_s_file_of_the_same_path(self, store, make_file):
+    def test_timelines_of_a_layer_may_have_files_of_the_same_path(self, store, make_file):
         records = [make_file("a.py", repo="one", timeline=1), make_file("a.py", repo="two", timeline=9)]
         store.create([], records, {})
         store.refresh()
@@ -85,7 +85,7 @@ class TestFiles:
         assert list(store.files(Snapshot(()))) == []
         assert list(store.files(Snapshot((Layer((), 100),)))) == []
 
-    def test_reading_may_stop_in_the_middle_while_others_write(self, store, make_file, snapshot):
+    def test_reading_may_stop_half_way_while_others_write(self, store, make_file, snapshot):
         store.create([], [make_file(f"{number:04d}.py") for number in range(3000)], {})
         store.refresh()
         reader = store.files(snapshot())
@@ -97,7 +97,7 @@ class TestFiles:
 
 
 class TestWrittenFiles:
-    def test_only_what_the_transaction_wrote_into_the_timeline(self, store, make_file):
+    def test_only_files_of_the_transaction_and_timeline_are_returned(self, store, make_file):
         records = [
             make_file(name, timeline=timeline, born=born) for name in "ba" for timeline in (1, 9) for born in (2, 3)
         ]
@@ -109,7 +109,7 @@ class TestWrittenFiles:
         ]
         assert list(store.written_files(9, 4)) == []
 
-    def test_they_are_there_before_anything_is_published(self, store, make_file, snapshot):
+    def test_they_are_visible_before_the_transaction_is_published(self, store, make_file, snapshot):
         store.create([], [make_file(born=3)], {})
         store.refresh()
         assert len(list(store.written_files(1, 3))) == 1
@@ -117,12 +117,12 @@ class TestWrittenFiles:
 
 
 class TestChunks:
-    def test_a_file_s_chunks_come_in_file_order(self, store, make_row, write, snapshot):
+    def test_the_chunks_of_a_file_are_in_file_order(self, store, make_row, write, snapshot):
         write(store, *(make_row(f"text {number}", ordinal=number) for number in (11, 2, 0, 9, 10)))
         found = store.chunks(snapshot(), "src/app.py", "quarry")
         assert [chunk.ordinal for chunk in found] == [0, 2, 9, 10, 11]
 
-    def test_only_this_path_of_this_repository(self, store, make_row, write, snapshot):
+    def test_only_chunks_of_the_path_and_repository_are_returned(self, store, make_row, write, snapshot):
         write(store, make_row("mine"), make_row("theirs", repo="other", timeline=9), make_row("longer", "src/app.pyi"))
         found = store.chunks(snapshot(1, 9), "src/app.py", "quarry")
         assert [chunk.text for chunk in found] == ["mine"]
@@ -136,7 +136,7 @@ class TestChunks:
         write(store, make_row("new", born=3))
         assert [chunk.text for chunk in store.chunks(snapshot(at=at), "src/app.py", "quarry")] == [text]
 
-    def test_a_file_of_hundreds_of_chunks_is_whole(self, store, make_row, write, snapshot):
+    def test_a_file_of_hundreds_of_chunks_is_complete(self, store, make_row, write, snapshot):
         write(store, *(make_row(f"text {number}", ordinal=number) for number in range(1200)))
         found = store.chunks(snapshot(), "src/app.py", "quarry")
         assert [chunk.ordinal for chunk in found] == list(range(1200))

@@ -7,7 +7,7 @@ from codequarry.shared.filters import FILTERABLE_FIELDS, path_matches
 from codequarry.shared.model import Filters, PathGlobs
 from codequarry.shared.store.records import RecallQuery
 
-# For each filterable field the value of one row; the other row has another or none.
+# For each filterable field: its value in one row, and the fields of this row and of a row that does not match.
 VALUES = {
     "aggregate": ("orders", {"aggregate": "orders"}, {}),
     "blob": ("b1", {"blob": "b1"}, {"blob": "b2"}),
@@ -37,7 +37,7 @@ VALUES = {
 
 @pytest.fixture
 def fitting(store, snapshot):
-    """Give a function from filters to the paths of the chunks that fit, counted and recalled alike."""
+    """Return a function that maps filters to the paths of matching chunks, and checks that count and recall agree."""
 
     def paths(filters: Filters, seen=None) -> list[str]:
         seen = seen or snapshot()
@@ -57,7 +57,7 @@ def but(**terms: str) -> Filters:
 
 
 class TestFields:
-    def test_every_filterable_field_is_tried_here(self):
+    def test_every_filterable_field_has_a_value_here(self):
         assert set(VALUES) == set(FILTERABLE_FIELDS)
 
     def test_each_field_filters_by_its_exact_value(self, store, make_row, write, fitting):
@@ -70,13 +70,13 @@ class TestFields:
             assert fitting(Filters(terms=((name, (value,)),), paths=here)) == [f"{name}/yes.py"], name
             assert fitting(Filters(excluded=((name, (value,)),), paths=here)) == [f"{name}/no.py"], name
 
-    def test_a_field_without_a_value_fits_no_value_and_no_exclusion(self, store, make_row, write, fitting):
+    def test_a_row_without_a_field_matches_no_value_and_no_exclusion(self, store, make_row, write, fitting):
         write(store, make_row("word", "unset.py"), make_row("word", "set.py", exported=True, package="p"))
         assert fitting(only(exported=("true", "false"))) == ["set.py"]
         assert fitting(but(package="p")) == ["unset.py"]
         assert fitting(only(package="")) == []
 
-    def test_any_of_the_values_and_all_of_the_fields(self, store, make_row, write, fitting):
+    def test_any_value_of_a_field_and_all_fields_must_match(self, store, make_row, write, fitting):
         for language in ("go", "rust", "python"):
             for kind in ("test", "source"):
                 write(store, make_row("word", f"{language}/{kind}", language=language, kind_of_file=kind))
@@ -86,11 +86,11 @@ class TestFields:
         )
         assert fitting(mixed) == ["rust/source"]
 
-    def test_the_same_field_twice_must_hold_twice(self, store, make_row, write, fitting):
+    def test_a_field_given_twice_must_match_twice(self, store, make_row, write, fitting):
         write(store, make_row("word", "both", tags=("a", "b")), make_row("word", "one", tags=("a",)))
         assert fitting(Filters(terms=(("tags", ("a",)), ("tags", ("b",))))) == ["both"]
 
-    def test_no_values_fit_nothing_and_exclude_nothing(self, store, make_row, write, fitting):
+    def test_an_empty_list_of_values_matches_nothing_and_excludes_nothing(self, store, make_row, write, fitting):
         write(store, make_row("word", "a.py"))
         assert fitting(Filters(terms=(("language", ()),))) == []
         assert fitting(Filters(excluded=(("language", ()),))) == ["a.py"]
@@ -103,7 +103,7 @@ class TestFields:
         assert fitting(only(language="yaml")) == ["yaml"]
         assert fitting(but(language="config")) == ["python"]
 
-    def test_hundreds_of_values(self, store, make_row, write, fitting):
+    def test_hundreds_of_values_are_allowed(self, store, make_row, write, fitting):
         write(store, *(make_row("word", f"{number:03d}", tags=(f"tag-{number}",)) for number in range(30)))
         wanted = tuple(f"tag-{number}" for number in range(10, 800))
         assert fitting(only(tags=wanted)) == [f"{number:03d}" for number in range(10, 30)]
@@ -178,14 +178,14 @@ GLOBS = {
 
 
 class TestGlobs:
-    def test_globs_fit_what_their_table_says(self, store, make_row, write, fitting):
+    def test_globs_match_the_expected_paths(self, store, make_row, write, fitting):
         write(store, *(make_row("word", path) for path in PATHS))
         for glob, expected in GLOBS.items():
             assert fitting(Filters(paths=PathGlobs((glob,)))) == sorted(expected), glob
             rest = sorted(set(PATHS) - set(expected))
             assert fitting(Filters(paths=PathGlobs(exclude=(glob,)))) == rest, glob
 
-    def test_any_included_and_no_excluded_one(self, store, make_row, write, fitting):
+    def test_any_include_must_match_and_no_exclude(self, store, make_row, write, fitting):
         write(store, *(make_row("word", path) for path in PATHS))
         for globs in (
             PathGlobs(("src", "docs"), ("tests", "*.md")),
@@ -194,13 +194,13 @@ class TestGlobs:
         ):
             assert fitting(Filters(paths=globs)) == sorted(path for path in PATHS if path_matches(globs, path))
 
-    def test_globs_and_fields_hold_together(self, store, make_row, write, fitting):
+    def test_globs_and_fields_must_both_match(self, store, make_row, write, fitting):
         write(
             store, make_row("word", "src/a.py"), make_row("word", "src/b.py", language="go"), make_row("word", "c.py")
         )
         assert fitting(Filters(terms=(("language", ("python",)),), paths=PathGlobs(("src/",)))) == ["src/a.py"]
 
-    def test_paths_written_after_the_first_search_count(self, store, make_row, write, fitting):
+    def test_paths_written_after_the_first_search_are_found(self, store, make_row, write, fitting):
         globs = Filters(paths=PathGlobs(("src",)))
         write(store, make_row("word", "src/a.py"))
         assert fitting(globs) == ["src/a.py"]
@@ -208,6 +208,6 @@ class TestGlobs:
         assert fitting(globs) == ["src/a.py", "src/b.py"]
 
     @pytest.mark.parametrize("glob", ["", "./", "[z-a].py", "[[:alpha:]].py", "*" + "?a" * 500])
-    def test_a_glob_that_can_not_be_is_refused(self, store, snapshot, glob):
+    def test_an_invalid_glob_is_refused(self, store, snapshot, glob):
         with pytest.raises(UsageError, match="glob"):
             store.count(snapshot(), Filters(paths=PathGlobs(exclude=(glob,))))

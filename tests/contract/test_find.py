@@ -1,4 +1,4 @@
-"""Chunks looked up by the values of their fields alone."""
+"""Chunks looked up only by the values of their fields."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def having(name: str, *values: str) -> Filters:
 
 
 class TestFind:
-    def test_all_that_fit_come_by_path_and_place_and_nothing_else(self, store, make_row, write, snapshot):
+    def test_all_matching_chunks_are_ordered_by_path_and_position(self, store, make_row, write, snapshot):
         rows = [
             make_row(f"text {number}", path, ordinal=number, symbol_name=name)
             for path, number, name in (("b.py", 1, "f"), ("b.py", 0, "g"), ("a.py", 2, "f"), ("c.py", 3, "h"))
@@ -24,24 +24,24 @@ class TestFind:
     @pytest.mark.parametrize(
         ("limit", "paths"), [(0, []), (1, ["a.py"]), (2, ["a.py", "b.py"]), (3, ["a.py", "b.py", "c.py"])]
     )
-    def test_of_more_than_the_limit_those_whose_paths_come_first(self, store, make_row, write, snapshot, limit, paths):
+    def test_the_limit_keeps_the_first_paths(self, store, make_row, write, snapshot, limit, paths):
         write(store, *(make_row(path, path) for path in ("c.py", "a.py", "b.py")))
         assert [chunk.path for chunk in store.find(snapshot(), Filters(), limit)] == paths
 
-    def test_hundreds_of_values_and_chunks(self, store, make_row, write, snapshot):
+    def test_hundreds_of_values_and_chunks_are_allowed(self, store, make_row, write, snapshot):
         write(store, *(make_row(f"text {number}", ordinal=number, content_hash=f"h{number}") for number in range(1200)))
         found = store.find(snapshot(), having("content_hash", *(f"h{number}" for number in range(0, 1200, 2))), 550)
         assert len(found) == 550
 
     @pytest.mark.parametrize(("at", "text"), [(2, "old"), (3, "new"), (9, "new")])
-    def test_each_moment_has_its_own(self, store, make_row, write, snapshot, at, text):
+    def test_each_transaction_sees_its_own_content(self, store, make_row, write, snapshot, at, text):
         write(store, make_row("old", born=2))
         store.retire(1, 3, ["src/app.py"], [])
         write(store, make_row("new", born=3))
         assert [chunk.text for chunk in store.find(snapshot(at=at), having("language", "python"), 10)] == [text]
         assert store.find(snapshot(2), having("language", "python"), 10) == []
 
-    def test_a_chunk_that_two_versions_hold_comes_once_and_a_masked_one_of_the_base_never(self, store, make_row, write):
+    def test_a_chunk_of_two_versions_is_returned_once_and_a_masked_chunk_never(self, store, make_row, write):
         write(store, make_row("same", "s.py"), make_row("base", "m.py"), make_row("base only", "o.py"))
         write(store, make_row("same", "s.py", timeline=7, born=5), make_row("own", "m.py", timeline=7, born=5))
         base = Layer((1,), 9, frozenset(), frozenset({"m.py"}))
@@ -52,12 +52,12 @@ class TestFind:
             ("s.py", "same"),
         ]
 
-    def test_a_chunk_of_several_strides_comes_once(self, store, make_row, write, snapshot):
+    def test_a_chunk_of_several_strides_is_returned_once(self, store, make_row, write, snapshot):
         write(store, *(make_row("long", stride=(number, 3)) for number in range(3)))
         (found,) = store.find(snapshot(), having("language", "python"), 10)
         assert found.stride_info.stride_index == 0
 
-    def test_globs_hold_too_and_filters_are_checked(self, store, make_row, write, snapshot):
+    def test_globs_apply_and_filters_are_checked(self, store, make_row, write, snapshot):
         write(store, make_row("one", "src/a.py"), make_row("two", "docs/a.py"))
         found = store.find(snapshot(), Filters(paths=PathGlobs(include=("docs/**",))), 10)
         assert [chunk.text for chunk in found] == ["two"]
@@ -66,5 +66,5 @@ class TestFind:
         with pytest.raises(UsageError):
             store.find(snapshot(), having("masked", "perhaps"), 10)
 
-    def test_an_empty_store_has_none(self, store, snapshot):
+    def test_an_empty_store_has_no_chunks(self, store, snapshot):
         assert store.find(snapshot(), Filters(), 10) == []

@@ -8,7 +8,7 @@ from codequarry.shared.store.records import RecallQuery, Tally
 
 @pytest.fixture
 def paths_at(store, snapshot):
-    """Give a function from a timeline and a transaction to the paths live there, by records and by rows alike."""
+    """Return a function that lists the live paths of a timeline at a transaction; records and rows must agree."""
 
     def paths(timeline=1, at=100, hidden=()):
         seen = snapshot(timeline, at=at, hidden=hidden)
@@ -22,7 +22,7 @@ def paths_at(store, snapshot):
 
 
 class TestRetire:
-    def test_only_the_named_paths_die_and_all_that_died_is_counted(self, store, make_row, write, paths_at):
+    def test_only_the_named_paths_are_retired_and_counted(self, store, make_row, write, paths_at):
         write(store, *(make_row("common", f"{name}.py", ordinal=number) for name in "abc" for number in range(2)))
         assert store.retire(1, 3, ["a.py", "c.py", "unknown.py"], []) == 6
         assert paths_at() == ["b.py"]
@@ -38,22 +38,22 @@ class TestRetire:
         write(store, make_row())
         assert store.retire(1, 3, [], []) == 0
 
-    def test_another_timeline_is_left_alone(self, store, make_row, write, paths_at):
+    def test_another_timeline_is_not_touched(self, store, make_row, write, paths_at):
         write(store, make_row("common", timeline=1), make_row("common", timeline=9))
         store.retire(1, 3, ["src/app.py"], [])
         assert (paths_at(1), paths_at(9)) == ([], ["src/app.py"])
 
-    def test_what_the_transaction_itself_wrote_lives(self, store, make_row, write, paths_at):
+    def test_rows_of_the_retiring_transaction_stay_alive(self, store, make_row, write, paths_at):
         write(store, make_row("common", born=2), make_row("common new", born=3))
         assert store.retire(1, 3, ["src/app.py"], []) == 2
         assert paths_at(at=2) == paths_at(at=3) == ["src/app.py"]
 
-    def test_a_late_worker_does_not_retire_what_is_newer(self, store, make_row, write, paths_at):
+    def test_a_late_worker_does_not_retire_newer_rows(self, store, make_row, write, paths_at):
         write(store, make_row("common", born=5))
         assert store.retire(1, 4, ["src/app.py"], []) == 0
         assert paths_at() == ["src/app.py"]
 
-    def test_the_first_death_stays(self, store, make_row, write, paths_at):
+    def test_the_first_retirement_stays(self, store, make_row, write, paths_at):
         write(store, make_row("common"))
         store.retire(1, 3, ["src/app.py"], [])
         store.refresh()
@@ -61,7 +61,7 @@ class TestRetire:
         assert paths_at(at=2) == ["src/app.py"]
         assert paths_at(at=3) == paths_at(at=4) == []
 
-    def test_a_death_by_an_aborted_transaction_is_no_death(self, store, make_row, write, paths_at):
+    def test_retirement_by_an_aborted_transaction_does_not_count(self, store, make_row, write, paths_at):
         write(store, make_row("common"))
         store.retire(1, 3, ["src/app.py"], [])
         assert paths_at(at=4, hidden={3}) == ["src/app.py"]
@@ -69,7 +69,7 @@ class TestRetire:
         assert paths_at(at=4, hidden={3}) == ["src/app.py"]
         assert paths_at(at=5, hidden={3}) == []
 
-    def test_thousands_of_paths_at_once(self, store, make_row, write, paths_at):
+    def test_thousands_of_paths_are_retired_at_once(self, store, make_row, write, paths_at):
         names = [f"folder/with a long name/file number {number}.py" for number in range(2500)]
         write(store, *(make_row("common", name) for name in names))
         assert store.retire(1, 3, [*names[1:], *(f"unknown {number}" for number in range(2500))], []) == 2 * 2499
@@ -77,7 +77,7 @@ class TestRetire:
 
 
 class TestUndo:
-    def test_what_was_written_goes_and_what_was_retired_returns(self, store, make_row, write, paths_at):
+    def test_written_rows_are_deleted_and_retired_rows_are_revived(self, store, make_row, write, paths_at):
         write(store, make_row("common", "a.py"), make_row("common", "b.py"))
         write(store, make_row("common", "b.py", born=3), make_row("common", "c.py", born=3))
         store.retire(1, 3, ["a.py", "b.py"], [])
@@ -87,14 +87,14 @@ class TestUndo:
         assert store.tally(1, 3, ["a.py", "b.py", "c.py"], []) == Tally(rows=0, files=0, retirable=4)
         assert list(store.written_files(1, 3)) == []
 
-    def test_undoing_again_or_nothing_is_fine(self, store, make_row, write, paths_at):
+    def test_undoing_again_or_nothing_is_allowed(self, store, make_row, write, paths_at):
         write(store, make_row("common"))
         store.undo(1, 3)
         store.undo(1, 3)
         store.undo(7, 7)
         assert paths_at() == ["src/app.py"]
 
-    def test_other_timelines_and_other_deaths_are_left_alone(self, store, make_row, write, paths_at):
+    def test_other_timelines_and_other_retirements_are_not_touched(self, store, make_row, write, paths_at):
         write(store, make_row("common", "a.py"), make_row("common", "b.py"))
         write(store, make_row("common", "a.py", timeline=9), make_row("common", "c.py", timeline=9, born=3))
         store.retire(1, 2, ["a.py"], [])
@@ -106,7 +106,7 @@ class TestUndo:
         assert paths_at(1, at=4) == ["a.py"]
         assert paths_at(9) == ["c.py"]
 
-    def test_an_undone_transaction_may_be_written_again(self, store, make_row, write, paths_at):
+    def test_an_undone_transaction_can_be_written_again(self, store, make_row, write, paths_at):
         write(store, make_row("common", "a.py", born=3))
         store.undo(1, 3)
         store.refresh()
@@ -114,7 +114,7 @@ class TestUndo:
         write(store, make_row("common", "a.py", born=3))
         assert paths_at() == ["a.py"]
 
-    def test_vectors_of_what_was_undone_stay_in_the_cache(self, store, make_row, write):
+    def test_vectors_of_undone_rows_stay_in_the_cache(self, store, make_row, write):
         row = make_row(vector_key="k")
         write(store, row)
         store.undo(1, 2)
@@ -122,7 +122,7 @@ class TestUndo:
 
 
 class TestTally:
-    def test_it_counts_what_was_written_and_what_is_left_to_retire(self, store, make_row, write):
+    def test_it_counts_written_and_retirable_rows(self, store, make_row, write):
         write(store, *(make_row("old", name) for name in ("a.py", "b.py", "c.py")))
         write(store, make_row("new", "a.py", born=3), make_row("new", "a.py", born=3, ordinal=1))
         assert store.tally(1, 3, ["a.py", "b.py"], []) == Tally(rows=2, files=1, retirable=4)
@@ -130,7 +130,7 @@ class TestTally:
         store.refresh()
         assert store.tally(1, 3, ["a.py", "b.py"], []) == Tally(rows=2, files=1, retirable=0)
 
-    def test_a_death_by_an_aborted_transaction_is_left_to_retire(self, store, make_row, write):
+    def test_rows_retired_by_an_aborted_transaction_are_retirable(self, store, make_row, write):
         write(store, make_row("old"))
         store.retire(1, 3, ["src/app.py"], [])
         store.refresh()
@@ -141,7 +141,7 @@ class TestTally:
         write(store, make_row(timeline=9, born=3), make_row(timeline=9, born=2))
         assert store.tally(1, 3, ["src/app.py"], []) == Tally(rows=0, files=0, retirable=0)
 
-    def test_an_empty_store_has_nothing(self, store):
+    def test_an_empty_store_has_nothing_to_count(self, store):
         assert store.tally(1, 3, ["a.py"], [2]) == Tally(rows=0, files=0, retirable=0)
 
 
@@ -156,13 +156,13 @@ class TestPurge:
         both = store.recall(RecallQuery(snapshot(1, 9), terms=("secretword", "common")))
         assert both.document_frequencies == {"secretword": 0, "common": 1}
 
-    def test_vectors_that_nothing_refers_to_any_more_go_with_it(self, store, make_row, write):
+    def test_vectors_that_are_no_longer_used_are_deleted(self, store, make_row, write):
         write(store, make_row("one", vector_key="own"), make_row("two", vector_key="shared", ordinal=1))
         write(store, make_row("two", vector_key="shared", timeline=9))
         store.purge([1])
         assert list(store.cached_vectors(["own", "shared"])) == ["shared"]
 
-    def test_what_remains_keeps_its_vectors(self, store, make_row, write, make_vector, snapshot):
+    def test_remaining_rows_keep_their_vectors(self, store, make_row, write, make_vector, snapshot):
         rows = {number: make_row(f"text {number}", f"{number}.py", timeline=number % 5 + 1) for number in range(100)}
         write(store, *rows.values())
         store.purge([1, 2, 3, 4])
@@ -173,7 +173,7 @@ class TestPurge:
             assert found.chunk == rows[number].chunk
             assert found.similarity == pytest.approx(1, abs=0.02)
 
-    def test_a_timeline_that_never_was_may_be_purged_and_a_purged_one_written(self, store, make_row, write, paths_at):
+    def test_an_unknown_timeline_can_be_purged_and_a_purged_one_written(self, store, make_row, write, paths_at):
         store.purge([77])
         store.purge([])
         write(store, make_row("common"))
@@ -183,7 +183,7 @@ class TestPurge:
         write(store, make_row("common", born=4))
         assert paths_at() == ["src/app.py"]
 
-    def test_another_store_object_follows(self, store, open_store, make_row, write, snapshot, make_vector):
+    def test_another_store_object_sees_the_purge(self, store, open_store, make_row, write, snapshot, make_vector):
         write(store, *(make_row(f"text {number}", f"{number}.py", timeline=number % 2 + 1) for number in range(20)))
         other = open_store()
         query = RecallQuery(snapshot(1, 2), vector=make_vector("query"), terms=("text",))

@@ -1,4 +1,4 @@
-"""Versions of OpenSearch's mappings: equal, of a release that wrote none, and of a newer release."""
+"""Mapping versions of OpenSearch: the current version, an older release without a version, and a newer release."""
 
 import uuid
 from contextlib import closing
@@ -27,7 +27,7 @@ def editions(opensearch_node):
 
 
 def made_by_an_older_release(editions):
-    """Make the indices as the last release did: the same fields, and no version."""
+    """Create the indices as the last release did: with the same fields but without a version."""
     for kind in KINDS:
         body = index_body(kind, editions._settings, LENGTH)
         del body["mappings"]["_meta"]["schema_version"]
@@ -55,7 +55,7 @@ def test_a_new_index_has_the_version_of_this_release(editions, make_row):
     assert editions.upgrade() == (SCHEMA, SCHEMA)
 
 
-def test_an_index_without_a_version_is_read_written_and_upgraded_and_loses_nothing(editions, make_row, snapshot):
+def test_an_index_without_a_version_is_upgraded_on_write_without_loss(editions, make_row, snapshot):
     made_by_an_older_release(editions)
     assert versions(editions) == dict.fromkeys(KINDS, 0)
     with closing(editions.open(1, LENGTH)) as store:
@@ -67,7 +67,7 @@ def test_an_index_without_a_version_is_read_written_and_upgraded_and_loses_nothi
         assert kept.text == "written"
 
 
-def test_the_command_upgrades_an_index_that_nobody_writes_to(editions):
+def test_the_command_upgrades_an_unused_index(editions):
     made_by_an_older_release(editions)
     assert editions.upgrade() == (0, SCHEMA)
     assert versions(editions) == dict.fromkeys(KINDS, SCHEMA)
@@ -91,14 +91,14 @@ def test_an_index_of_a_newer_release_is_neither_read_nor_written(editions, make_
     assert versions(editions)[kind] == 99
 
 
-def test_an_index_too_old_for_an_upgrade_in_place_names_the_command(editions, monkeypatch):
+def test_an_index_too_old_for_upgrading_in_place_names_the_command(editions, monkeypatch):
     made_by_an_older_release(editions)
     monkeypatch.setattr(mapping_version, "ADDITIVE_SINCE", 1)
     with pytest.raises(OldFormat, match="codequarry migrate --schema"):
         editions.open(1, LENGTH)
 
 
-def test_a_foreign_index_of_that_name_is_refused_and_left_alone(editions):
+def test_a_foreign_index_of_the_same_name_is_refused_and_not_changed(editions):
     settings = editions._settings
     made_by_an_older_release(editions)
     editions._connection.client.indices.delete(index=index_of("files", settings))

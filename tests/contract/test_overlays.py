@@ -1,4 +1,4 @@
-"""Snapshots of several layers (rule 12): an overlay with its base answers as one full timeline of the same files."""
+"""Snapshots of several layers (rule 12): an overlay and its base answer like a full timeline of the same files."""
 
 import random
 from dataclasses import replace
@@ -19,7 +19,7 @@ def over(*layers, mask=(), at=100):
 
 @pytest.fixture
 def make_version(make_row):
-    """Give a function that makes the rows of a file: two chunks, found by a word, a name and a path of their own."""
+    """Return a function that makes the rows of a file: two chunks with their own word, name and path."""
 
     def make(path, blob, **fields):
         return [
@@ -41,7 +41,7 @@ def make_version(make_row):
 
 @pytest.fixture
 def told(store, make_vector):
-    """Give a function to all that a store says of a snapshot, in every channel and every other way of reading."""
+    """Return a function that collects everything that a store returns for a snapshot, by every channel and method."""
 
     def tell(seen, terms=("common", "doc"), paths=(), repo="quarry"):
         query = RecallQuery(
@@ -59,7 +59,7 @@ def told(store, make_vector):
             "terms": sorted(found.by_terms),
             "symbols": sorted(found.by_symbol),
             "paths": sorted(found.by_path),
-            "chunks found": {chunk.id: chunk for chunk in (one.chunk for one in found.candidates.values())},
+            "chunks found": {chunk.id: chunk for chunk in (item.chunk for item in found.candidates.values())},
             "frequencies": found.document_frequencies,
             "live": found.live_chunks,
             "lengths": {name: round(value, 3) for name, value in found.average_lengths.items()},
@@ -75,8 +75,8 @@ def told(store, make_vector):
 
 
 class TestOverlay:
-    def test_it_answers_as_a_full_timeline_of_the_same_files(self, store, make_version, write, told):
-        """Of four files one is edited, one deleted, one added, one left as it is."""
+    def test_it_answers_like_a_full_timeline_of_the_same_files(self, store, make_version, write, told):
+        """Of four files one is edited, one deleted, one added and one unchanged."""
         kept = {"src/a.py": "a1", "b.py": "b1", "c.py": "c1"}
         for path, blob in kept.items():
             write(store, *make_version(path, blob, timeline=BASE))
@@ -91,7 +91,7 @@ class TestOverlay:
         assert told(over())["files"] == [("b.py", "b1"), ("c.py", "c1"), ("src/a.py", "a1")]
 
     @pytest.mark.parametrize("seed", range(3))
-    def test_so_does_any_transaction_of_a_random_overlay_on_any_of_its_base(
+    def test_random_overlays_at_any_transaction_answer_like_full_timelines(
         self, store, make_version, write, told, seed
     ):
         rng, names = random.Random(seed), ["src/a.py", "b.py", "c.py", "d.py", "src/deep/a.py"]
@@ -115,7 +115,7 @@ class TestOverlay:
             assert told(layers) == told(Snapshot((Layer((full,), 2),)))
             assert told(replace(layers, layers=layers.layers[::-1]))["rows"] == dict.fromkeys(tree.items(), 2)
 
-    def test_a_mask_of_ten_thousand_paths(self, store, make_version, write, told):
+    def test_a_mask_can_have_ten_thousand_paths(self, store, make_version, write, told):
         names = [f"src/module {number}/file_{number}.py" for number in range(10_000)]
         for number in range(0, 10_000, 400):
             write(store, *make_version(names[number], "b1", timeline=BASE))
@@ -126,7 +126,7 @@ class TestOverlay:
         assert seen["live"] == seen["count"] == len(seen["nearest"]) == len(seen["terms"]) == 4
         assert told(over((OVERLAY, 9), mask=names[1:]))["live"] == 6
 
-    def test_a_field_filter_counts_in_both_layers(self, store, make_version, write):
+    def test_a_field_filter_applies_to_both_layers(self, store, make_version, write):
         write(store, *make_version("a.py", "a1", timeline=BASE, language="go"))
         write(store, *make_version("b.py", "b1", timeline=BASE, language="python"))
         write(store, *make_version("c.py", "c1", timeline=OVERLAY, language="go"))
@@ -134,13 +134,13 @@ class TestOverlay:
         in_go = Filters(terms=(("language", ("go",)),))
         assert store.count(seen, in_go) == 4
         found = store.recall(RecallQuery(seen, in_go, terms=("common",)))
-        assert sorted({one.chunk.path for one in found.candidates.values()}) == ["a.py", "c.py"]
+        assert sorted({candidate.chunk.path for candidate in found.candidates.values()}) == ["a.py", "c.py"]
         assert found.document_frequencies == {"common": 6}
 
 
 class TestSeveralVersions:
-    def test_a_mask_is_of_its_own_repository_alone(self, store, make_version, write, told):
-        """Two repositories have the same paths; each has a branch that replaces another of them."""
+    def test_a_mask_applies_only_to_its_repository(self, store, make_version, write, told):
+        """Two repositories have the same paths; a branch of each replaces a different path."""
         for timeline, repo in ((BASE, "one"), (5, "two")):
             for path in ("a.py", "b.py"):
                 write(store, *make_version(path, "b1", timeline=timeline, repo=repo))
@@ -164,7 +164,7 @@ class TestSeveralVersions:
         for repo, path, blob in (("one", "a.py", "a2"), ("two", "a.py", "b1"), ("two", "b.py", "d2")):
             assert {chunk.blob for chunk in store.chunks(seen, path, repo)} == {blob}
 
-    def test_a_branch_of_one_repository_is_searched_beside_the_heads_of_others(self, store, make_version, write, told):
+    def test_a_branch_is_searched_beside_the_heads_of_other_repositories(self, store, make_version, write, told):
         for timeline in (BASE, 5, 6, 7):
             write(store, *make_version("a.py", "a1", timeline=timeline, repo=f"r{timeline}"))
         write(store, *make_version("a.py", "a2", timeline=OVERLAY, repo=f"r{BASE}"))
@@ -176,8 +176,8 @@ class TestSeveralVersions:
         ]
         assert told(seen)["live"] == 6
 
-    def test_a_row_that_two_versions_share_is_one_of_all(self, store, make_version, write, told):
-        """Two branches over the same base: what neither of them changes is live in two layers."""
+    def test_a_row_shared_by_two_versions_is_counted_once(self, store, make_version, write, told):
+        """Two branches over the same base: rows that neither changes are live in two layers."""
         for path in ("a.py", "b.py", "c.py"):
             write(store, *make_version(path, "b1", timeline=BASE))
         write(store, *make_version("a.py", "a2", timeline=OVERLAY))
@@ -203,8 +203,8 @@ class TestSeveralVersions:
         assert len(answer["chunks found"]) == 2
         assert [chunk.ordinal for chunk in store.chunks(seen, "a.py", "quarry")] == [0, 1]
 
-    def test_so_is_one_of_several_strides(self, store, make_row, write, make_vector):
-        """The best stride counts, whichever timeline it is read from."""
+    def test_the_same_chunk_of_several_strides_is_one_candidate(self, store, make_row, write, make_vector):
+        """The best stride counts, from whichever timeline it is read."""
         for timeline in (OVERLAY, 5):
             write(
                 store,
@@ -221,8 +221,8 @@ class TestSeveralVersions:
         assert candidate.tokens.body == "long common"
         assert found.by_vector == found.by_terms == (candidate.chunk.id,)
 
-    def test_thousands_of_shared_chunks_leave_room_for_all_the_nearest(self, store, make_row, write, make_vector):
-        """A limit is of chunks: rows that are the same chunk don't use it up."""
+    def test_shared_chunks_do_not_use_up_the_limit(self, store, make_row, write, make_vector):
+        """The limit counts chunks: rows of the same chunk count once."""
         for timeline in (OVERLAY, 5, 6, 7):
             write(
                 store,
@@ -234,7 +234,7 @@ class TestSeveralVersions:
 
 
 class TestAllowedPaths:
-    def test_who_may_see_some_paths_is_told_what_an_index_of_these_alone_would_tell(
+    def test_a_caller_limited_to_paths_gets_the_answers_of_an_index_of_these_paths(
         self, store, make_version, write, told
     ):
         tree = {"src/a.py": "a1", "src/secret/b.py": "b1", "c.py": "c1", "d.py": "d2"}
@@ -248,7 +248,7 @@ class TestAllowedPaths:
         assert allowed["files"] == [("d.py", "d2"), ("src/a.py", "a1")]
         assert store.chunks(Snapshot((Layer((BASE,), 100, allowed=grants),)), "c.py", "quarry") == []
 
-    def test_each_layer_has_its_own(self, store, make_version, write, told):
+    def test_each_layer_has_its_own_allowed_paths(self, store, make_version, write, told):
         write(store, *make_version("a.py", "a1", timeline=BASE), *make_version("b.py", "b1", timeline=BASE))
         write(store, *make_version("c.py", "c1", timeline=5), *make_version("d.py", "d2", timeline=5))
         only = (PathGlobs(("a.py", "d.py")),)
@@ -258,7 +258,7 @@ class TestAllowedPaths:
             ("d.py", "d2"),
         ]
 
-    def test_a_grant_of_no_path_at_all_allows_nothing(self, store, make_version, write, told):
+    def test_a_grant_that_matches_no_path_allows_nothing(self, store, make_version, write, told):
         write(store, *make_version("a.py", "a1", timeline=BASE))
         seen = told(Snapshot((Layer((BASE,), 9, allowed=(PathGlobs(exclude=("**",)),)),)))
         assert (seen["files"], seen["live"], seen["frequencies"]) == ([], 0, {"common": 0, "doc": 0})

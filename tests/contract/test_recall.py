@@ -7,13 +7,13 @@ from codequarry.shared.errors import ModelMismatch
 from codequarry.shared.model import Filters, Layer, Snapshot, Tokens
 from codequarry.shared.store.records import Recall, RecallQuery
 
-# 7-bit vectors are as close as this to the exact cosine.
+# 7-bit vectors are this close to the exact cosine.
 CLOSE = 0.02
 
 
 @pytest.fixture
 def recall(store, snapshot):
-    """Give a function that asks the store, of timeline 1 unless another snapshot is given."""
+    """Return a function that recalls from the store, from timeline 1 unless a snapshot is given."""
 
     def ask(seen=None, **fields) -> Recall:
         return store.recall(RecallQuery(seen or snapshot(), **fields))
@@ -22,7 +22,7 @@ def recall(store, snapshot):
 
 
 def paths(answer: Recall, ids) -> list[str]:
-    return [answer.candidates[one].chunk.path for one in ids]
+    return [answer.candidates[id].chunk.path for id in ids]
 
 
 class TestEmpty:
@@ -32,7 +32,7 @@ class TestEmpty:
         assert dict(answer.document_frequencies) == {"a": 0, "b": 0}
         assert set(answer.average_lengths.values()) == {0.0}
 
-    def test_asking_nothing_finds_nothing_but_counts(self, store, recall, make_row, write):
+    def test_an_empty_query_finds_nothing_but_counts(self, store, recall, make_row, write):
         write(store, make_row())
         answer = recall()
         assert dict(answer.candidates) == {}
@@ -47,18 +47,20 @@ class TestEmpty:
 
 
 class TestVectors:
-    def test_the_nearest_come_first_with_their_cosines(self, store, recall, make_row, write, make_vector):
+    def test_the_nearest_chunks_come_first_with_their_cosines(self, store, recall, make_row, write, make_vector):
         rows = [make_row(f"text {number}", f"{number}.py") for number in range(60)]
         write(store, *rows)
         query = make_vector("query")
         cosines = {row.chunk.id: float(make_vector(row.vector_key) @ query) for row in rows}
         answer = recall(vector=query, vector_limit=10)
         assert set(answer.by_vector) == set(sorted(cosines, key=cosines.__getitem__)[-10:])
-        found = [answer.candidates[one].similarity for one in answer.by_vector]
-        assert found == pytest.approx([cosines[one] for one in answer.by_vector], abs=CLOSE)
+        found = [answer.candidates[id].similarity for id in answer.by_vector]
+        assert found == pytest.approx([cosines[id] for id in answer.by_vector], abs=CLOSE)
         assert found == sorted(found, reverse=True)
 
-    def test_every_candidate_has_its_cosine_when_a_vector_was_asked(self, store, recall, make_row, write, make_vector):
+    def test_every_candidate_has_its_cosine_if_the_query_has_a_vector(
+        self, store, recall, make_row, write, make_vector
+    ):
         rows = [make_row(f"text {number}", f"{number}.py") for number in range(30)]
         write(store, *rows, make_row("rare", "rare.py", vector_key="far"))
         query = make_vector("query")
@@ -77,7 +79,7 @@ class TestVectors:
         assert len(answer.by_vector) == 7
         assert {round(candidate.similarity, 1) for candidate in answer.candidates.values()} == {1.0}
 
-    def test_the_filter_is_inside_the_search(self, store, recall, make_row, write, make_vector):
+    def test_filters_apply_inside_the_vector_search(self, store, recall, make_row, write, make_vector):
         rows = [
             make_row(f"text {number}", f"{number}.py", language="go" if number % 400 == 7 else "python")
             for number in range(2000)
@@ -90,7 +92,9 @@ class TestVectors:
             answer = recall(vector=make_vector(f"query {seed}"), vector_limit=20, filters=go)
             assert set(paths(answer, answer.by_vector)) == wanted
 
-    def test_dead_and_hidden_neighbours_take_no_place(self, store, recall, make_row, write, make_vector, snapshot):
+    def test_dead_and_hidden_neighbours_do_not_use_up_the_limit(
+        self, store, recall, make_row, write, make_vector, snapshot
+    ):
         near = [make_row("near", f"near{number}.py", vector_key="near", born=2 + number % 2) for number in range(300)]
         write(store, *near, *(make_row(f"far {number}", f"far{number}.py") for number in range(10)))
         store.retire(1, 5, [row.chunk.path for row in near if row.born == 2], [])
@@ -98,7 +102,7 @@ class TestVectors:
         answer = recall(snapshot(hidden={3}), vector=make_vector("near"), vector_limit=10)
         assert sorted(paths(answer, answer.by_vector)) == sorted(f"far{number}.py" for number in range(10))
 
-    def test_a_vector_of_another_length_is_refused(self, store, recall, make_row, write):
+    def test_a_vector_of_another_dimension_is_refused(self, store, recall, make_row, write):
         write(store, make_row())
         with pytest.raises(ModelMismatch):
             recall(vector=np.ones(3, np.float32))
@@ -115,7 +119,7 @@ class TestStrides:
         write(store, *rows, *(make_row(f"text {number}", f"{number}.py") for number in range(50)))
         return rows
 
-    def test_a_chunk_counts_by_its_best_stride_and_once(self, strided, recall, make_vector):
+    def test_a_chunk_is_ranked_once_by_its_best_stride(self, strided, recall, make_vector):
         for index in range(3):
             answer = recall(vector=make_vector(f"stride {index}"), vector_limit=5)
             assert answer.by_vector[0] == strided[0].chunk.id
@@ -126,29 +130,29 @@ class TestStrides:
             assert found.chunk == strided[index].chunk
             assert found.tokens == strided[0].tokens
 
-    def test_a_chunk_found_by_a_word_counts_by_its_best_stride_too(self, strided, recall, make_vector):
+    def test_a_chunk_found_by_a_word_has_the_similarity_of_its_best_stride(self, strided, recall, make_vector):
         query = make_vector("stride 2")
         answer = recall(vector=query, vector_limit=1, terms=("needle",))
         assert answer.by_terms == (strided[0].chunk.id,)
         assert answer.candidates[strided[0].chunk.id].similarity == pytest.approx(1, abs=CLOSE)
 
-    def test_without_a_vector_it_is_its_first_stride(self, strided, recall):
+    def test_without_a_vector_the_first_stride_is_returned(self, strided, recall):
         (found,) = recall(terms=("needle",)).candidates.values()
         assert found.chunk == strided[0].chunk
 
-    def test_other_chunks_are_no_strides(self, strided, recall):
+    def test_other_chunks_are_not_strides(self, strided, recall):
         answer = recall(terms=("text",))
         flags = [candidate.is_stride for candidate in answer.candidates.values() if candidate.chunk.path != "long.py"]
         assert flags == [False] * 50
 
-    def test_strides_take_no_places_from_other_chunks(self, store, recall, make_row, write, make_vector):
+    def test_strides_do_not_use_up_the_limit(self, store, recall, make_row, write, make_vector):
         rows = [make_row("long", "long.py", stride=(index, 40), vector_key="near") for index in range(40)]
         write(store, *rows, *(make_row(f"text {number}", f"{number}.py") for number in range(9)))
         assert len(recall(vector=make_vector("near"), vector_limit=10).by_vector) == 10
 
 
 class TestTerms:
-    def test_any_term_in_any_field_will_do(self, store, recall, make_row, write):
+    def test_any_term_in_any_field_matches(self, store, recall, make_row, write):
         for name in ("symbol", "signature", "path", "doc", "body"):
             write(store, make_row("x", f"{name}.py", tokens=Tokens(**{name: f"before {name}word after"})))
         asked = tuple(f"{name}word" for name in ("symbol", "signature", "path", "doc", "body"))
@@ -159,31 +163,31 @@ class TestTerms:
     @pytest.mark.parametrize(
         "token", ["größe", "日本語", "naïve", "ﬁle", "i̇stanbul", "москва", "x" * 64, "café", "2026"]
     )
-    def test_tokens_match_as_they_are(self, store, recall, make_row, write, token):
+    def test_tokens_match_exactly(self, store, recall, make_row, write, token):
         others = [token + "s", token[:-1], "grosse", "naive", "file", "istanbul", "cafe\u0301", "cafe"]
         write(store, make_row("x", "a.py", tokens=Tokens(body=f"before {token} after")))
-        write(store, make_row("x", "b.py", tokens=Tokens(body=" ".join(one for one in others if one != token))))
+        write(store, make_row("x", "b.py", tokens=Tokens(body=" ".join(other for other in others if other != token))))
         answer = recall(terms=(token,))
         assert paths(answer, answer.by_terms) == ["a.py"]
         assert answer.document_frequencies[token] == 1
 
-    def test_words_of_a_query_language_are_tokens_like_others(self, store, recall, make_row, write):
+    def test_operators_of_query_languages_are_ordinary_tokens(self, store, recall, make_row, write):
         words = ("and", "or", "not", "near", "to", "the", "null", "true")
         write(store, make_row("x", tokens=Tokens(body=" ".join(words))))
         assert set(recall(terms=words).document_frequencies.values()) == {1}
 
-    def test_what_fits_best_survives_a_small_limit(self, store, recall, make_row, write):
+    def test_the_best_match_survives_a_small_limit(self, store, recall, make_row, write):
         rows = [make_row("x", f"{number}.py", tokens=Tokens(body="common words here")) for number in range(80)]
         best = make_row("x", "best.py", tokens=Tokens(symbol="rare", body="common rare words"))
         write(store, *rows, best)
         assert recall(terms=("common", "rare"), term_limit=1).by_terms == (best.chunk.id,)
 
-    def test_a_term_asked_twice_counts_once(self, store, recall, make_row, write):
+    def test_a_repeated_term_counts_once(self, store, recall, make_row, write):
         write(store, make_row("word"))
         answer = recall(terms=("word", "word"))
         assert (len(answer.by_terms), dict(answer.document_frequencies)) == (1, {"word": 1})
 
-    def test_hundreds_of_terms_may_be_asked(self, store, recall, make_row, write):
+    def test_a_query_can_have_hundreds_of_terms(self, store, recall, make_row, write):
         write(store, make_row("x", tokens=Tokens(body=" ".join(f"w{number}" for number in range(400)))))
         answer = recall(terms=tuple(f"w{number}" for number in range(0, 800, 2)))
         assert len(answer.by_terms) == 1
@@ -193,7 +197,7 @@ class TestTerms:
 class TestCounts:
     @pytest.fixture
     def mixed(self, store, make_row, write):
-        """Write what counts (two chunks of timeline 1) and what does not: dead, unpublished, of another timeline."""
+        """Write two chunks that count in timeline 1, and chunks that don't: dead, unpublished, of another timeline."""
         write(
             store,
             make_row("x", "a.py", tokens=Tokens(symbol="word", body="word word other")),
@@ -246,7 +250,7 @@ class TestCounts:
 
 
 class TestSymbols:
-    def test_a_name_is_found_where_it_is_defined_whatever_its_case(self, store, recall, make_row, write):
+    def test_a_name_is_found_where_it_is_defined_in_any_case(self, store, recall, make_row, write):
         write(
             store,
             make_row("x", "name.py", symbol_name="getUserById"),
@@ -260,7 +264,7 @@ class TestSymbols:
         answer = recall(symbols=("getuserbyid",))
         assert sorted(paths(answer, answer.by_symbol)) == ["defines.py", "name.py", "qualified.py", "rust.rs"]
 
-    def test_any_of_several_names_and_non_ascii_ones(self, store, recall, make_row, write):
+    def test_any_of_several_names_matches_including_non_ascii_names(self, store, recall, make_row, write):
         write(store, make_row("x", "a.py", symbol_name="Größe"), make_row("x", "b.py", symbol_name="operator+="))
         answer = recall(symbols=("größe", "operator+=", "nothing"))
         assert sorted(paths(answer, answer.by_symbol)) == ["a.py", "b.py"]
@@ -273,7 +277,7 @@ class TestSymbols:
 
 
 class TestPaths:
-    def test_a_path_is_found_by_its_tail_of_whole_names(self, store, recall, make_row, write):
+    def test_a_path_is_found_by_its_last_whole_names(self, store, recall, make_row, write):
         for name in ("shared/store/Port.py", "other/port.py", "support.py", "port.py/readme", "store/port.pyi"):
             write(store, make_row("x", name))
         for tail, expected in (
@@ -291,7 +295,7 @@ class TestPaths:
         write(store, *(make_row("x", "src/a.py", ordinal=number) for number in range(5)), make_row("x", "src/b.py"))
         assert len(recall(paths=("a.py",)).by_path) == 5
 
-    def test_odd_characters_are_only_characters(self, store, recall, make_row, write):
+    def test_special_characters_match_literally(self, store, recall, make_row, write):
         names = ["a/we[i]rd*.py", "a/line\nbreak.py", "a/ünï.py", 'a/quote".py']
         write(store, *(make_row("x", name) for name in names))
         for name in names:
@@ -300,7 +304,7 @@ class TestPaths:
 
 
 class TestTogether:
-    def test_a_chunk_of_several_channels_is_one_candidate(self, store, recall, make_row, write, make_vector):
+    def test_a_chunk_found_by_several_channels_is_one_candidate(self, store, recall, make_row, write, make_vector):
         row = make_row("needle text", "src/needle.py", symbol_name="needle")
         write(store, row, make_row("other"))
         answer = recall(
@@ -327,7 +331,7 @@ class TestTogether:
         )
         found = (answer.by_vector, answer.by_terms, answer.by_symbol, answer.by_path)
         assert [len(ids) for ids in found] == [4, 5, 6, 7]
-        assert set(answer.candidates) == {one for ids in found for one in ids}
+        assert set(answer.candidates) == {id for ids in found for id in ids}
 
     def test_every_channel_is_filtered(self, store, recall, make_row, write, make_vector):
         write(

@@ -1,4 +1,4 @@
-"""What a snapshot sees: the stores' filters against the one definition in ``snapshots.is_live``."""
+"""What a snapshot sees: the filters of the stores against the definition in ``snapshots.is_live``."""
 
 import random
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ GRANTS = ((PathGlobs(("p[0-3].py",)),), (PathGlobs(exclude=("p1.py",)), PathGlob
 
 @dataclass
 class Model:
-    """What the store must hold: each row with its ``died``."""
+    """The expected contents of the store: each row with its ``died``."""
 
     rows: list[tuple[ChunkRow, int]] = field(default_factory=list)
 
@@ -52,7 +52,7 @@ class Model:
 
 @pytest.fixture
 def check(store, make_vector):
-    """Give a function that compares every way of reading with the rows that must be live."""
+    """Return a function that compares every way of reading with the expected live rows."""
 
     def compare(seen: Snapshot, expected: list[ChunkRow]) -> None:
         wanted = sorted(row.chunk.id for row in expected)
@@ -79,7 +79,7 @@ def random_layer(rng: random.Random) -> Layer:
 
 class TestAgainstTheDefinition:
     @pytest.mark.parametrize("seed", range(4))
-    def test_random_histories_are_seen_as_is_live_says(self, store, make_row, write, check, seed):
+    def test_random_histories_agree_with_is_live(self, store, make_row, write, check, seed):
         rng, model = random.Random(seed), Model()
         for number in range(1, 40):
             timeline, paths = rng.choice(TIMELINES), rng.sample(PATHS, rng.randint(1, 4))
@@ -128,7 +128,7 @@ class TestAgainstTheDefinition:
 
 
 class TestHiddenNumbers:
-    def test_an_open_transaction_is_seen_by_nobody_and_then_whole(self, store, make_row, write, check):
+    def test_an_open_transaction_is_invisible_and_then_visible_as_a_whole(self, store, make_row, write, check):
         old = [make_row(f"common old {path}", path, repo="old") for path in PATHS]
         new = [make_row(f"common new {path}", path, born=7, repo="new") for path in PATHS[:4]]
         write(store, *old, *new)
@@ -138,7 +138,7 @@ class TestHiddenNumbers:
         check(Snapshot((Layer((1,), 8),)), [*new, *old[5:]])
         check(Snapshot((Layer((1,), 6),)), old)
 
-    def test_thousands_of_hidden_numbers(self, store, make_row, write, check):
+    def test_thousands_of_hidden_numbers_are_allowed(self, store, make_row, write, check):
         rows = [make_row(f"common {born}", f"{born}.py", born=born, repo=f"r{born}") for born in range(1, 60)]
         write(store, *rows)
         hidden = frozenset(range(2, 9000, 2))
@@ -146,7 +146,7 @@ class TestHiddenNumbers:
 
 
 class TestMany:
-    def test_a_thousand_timelines_in_one_layer(self, store, make_row, write, check, make_file):
+    def test_a_layer_can_have_a_thousand_timelines(self, store, make_row, write, check, make_file):
         rows = [
             make_row(f"common {number}", "src/app.py", timeline=number, born=number + 1, repo=f"r{number}")
             for number in range(1, 1201, 7)
@@ -155,14 +155,14 @@ class TestMany:
         timelines = tuple(range(1, 2001, 2))
         check(Snapshot((Layer(timelines, 5000),)), [row for row in rows if row.timeline % 2])
 
-    def test_five_thousand_masked_paths(self, store, make_row, write, check):
+    def test_a_mask_can_have_five_thousand_paths(self, store, make_row, write, check):
         names = [f"src/some folder/module_{number}/file_{number}.py" for number in range(0, 10_000, 50)]
         rows = [make_row(f"common {name}", name) for name in names]
         write(store, *rows)
         mask = frozenset(f"src/some folder/module_{number}/file_{number}.py" for number in range(5000))
         check(Snapshot((Layer((1,), 10, mask=mask),)), rows[100:])
 
-    def test_a_mask_is_of_whole_paths(self, store, make_row, write, check):
+    def test_a_mask_matches_whole_paths(self, store, make_row, write, check):
         rows = [make_row(f"common {name}", name) for name in ("a", "a/b.py", "A/b.py", "a/b.py.txt")]
         write(store, *rows)
         check(Snapshot((Layer((1,), 10, mask=frozenset({"a/b.py", "nothing", "b.py"})),)), [rows[0], *rows[2:]])

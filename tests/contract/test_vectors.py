@@ -1,4 +1,4 @@
-"""The embedding cache: from the hash of model and text to its vector."""
+"""The embedding cache: from the hash of model and text to the vector."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ class TestCache:
         assert store.cached_vectors(["a", "b"]) == {}
         assert store.cached_vectors([]) == {}
 
-    def test_cached_vectors_come_back_to_the_bit(self, store, make_vector):
+    def test_cached_vectors_are_returned_bit_for_bit(self, store, make_vector):
         kept = {f"key {number}": make_vector(f"seed {number}") for number in range(50)}
         store.cache_vectors(kept)
         found = store.cached_vectors([*kept, "unknown"])
@@ -41,24 +41,24 @@ class TestCache:
         store.refresh()
         assert store.count(snapshot(), Filters()) == 0
 
-    def test_keys_may_be_asked_from_a_generator_and_twice(self, store, make_vector):
+    def test_keys_can_come_from_a_generator_and_repeat(self, store, make_vector):
         store.cache_vectors({"a": make_vector("a")})
         assert list(store.cached_vectors(key for key in ("a", "a", "b"))) == ["a"]
 
-    def test_thousands_at_once(self, store, make_vector):
+    def test_thousands_of_vectors_are_cached_at_once(self, store, make_vector):
         kept = {f"{number:064d}": make_vector(str(number)) for number in range(3000)}
         store.cache_vectors(kept)
         assert set(store.cached_vectors(kept)) == set(kept)
 
-    def test_nothing_may_be_cached(self, store):
+    def test_an_empty_mapping_can_be_cached(self, store):
         store.cache_vectors({})
 
-    def test_a_vector_of_another_length_is_refused(self, store, make_vector, dimension):
+    def test_a_vector_of_another_dimension_is_refused(self, store, make_vector, dimension):
         with pytest.raises(ModelMismatch, match=str(dimension)):
             store.cache_vectors({"a": make_vector("a"), "b": np.ones(dimension - 1, np.float32)})
         assert store.cached_vectors(["a", "b"]) == {}
 
-    def test_a_vector_that_was_read_may_be_changed(self, store, make_vector):
+    def test_changing_a_returned_vector_does_not_change_the_cache(self, store, make_vector):
         store.cache_vectors({"a": make_vector("a")})
         store.cached_vectors(["a"])["a"][:] = 0
         np.testing.assert_array_equal(store.cached_vectors(["a"])["a"], make_vector("a"))

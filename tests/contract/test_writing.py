@@ -12,7 +12,7 @@ from codequarry.shared.store.records import RecallQuery, Tally
 
 
 class TestCreate:
-    def test_a_created_chunk_comes_back_with_every_field(self, store, make_row, write, snapshot, every_field):
+    def test_a_created_chunk_is_returned_with_every_field(self, store, make_row, write, snapshot, every_field):
         row = make_row("async def fetchAll(self):\n    ...\n", "src/net.py", **every_field)
         write(store, row)
         assert store.chunks(snapshot(), "src/net.py", "quarry") == [row.chunk]
@@ -20,7 +20,7 @@ class TestCreate:
         assert found.candidates[row.chunk.id].chunk == row.chunk
         assert found.candidates[row.chunk.id].tokens == row.tokens
 
-    def test_a_chunk_that_says_nothing_more_comes_back_the_same(self, store, make_row, write, snapshot):
+    def test_a_chunk_with_only_required_fields_is_returned_the_same(self, store, make_row, write, snapshot):
         row = make_row("", tokens=Tokens())
         write(store, row)
         assert store.chunks(snapshot(), row.chunk.path, "quarry") == [row.chunk]
@@ -36,22 +36,22 @@ class TestCreate:
         ],
         ids=["line ends", "unicode", "control characters", "quotes", "long"],
     )
-    def test_text_is_kept_to_the_byte(self, store, make_row, write, snapshot, text):
+    def test_text_is_kept_byte_for_byte(self, store, make_row, write, snapshot, text):
         write(store, make_row(text, tokens=Tokens(body="word")))
         assert store.chunks(snapshot(), "src/app.py", "quarry")[0].text == text
 
-    def test_nothing_at_all_may_be_created(self, store, snapshot):
+    def test_creating_nothing_is_allowed(self, store, snapshot):
         store.create([], [], {})
         store.refresh()
         assert store.count(snapshot(), Filters()) == 0
 
-    def test_records_without_rows_may_be_created(self, store, make_file, snapshot):
+    def test_records_without_rows_can_be_created(self, store, make_file, snapshot):
         skipped = make_file("logo.png", verdict="binary", rows=0, language=None, detail="NUL in the first 8,000 bytes")
         store.create([], [skipped], {})
         store.refresh()
         assert list(store.files(snapshot())) == [skipped]
 
-    def test_many_rows_at_once_are_all_there(self, store, make_row, write, snapshot):
+    def test_many_rows_are_created_at_once(self, store, make_row, write, snapshot):
         write(store, *(make_row(f"text {number}", f"src/f{number % 300}.py", ordinal=number) for number in range(3000)))
         assert store.count(snapshot(), Filters()) == 3000
         assert store.tally(1, 2, [], []) == Tally(rows=3000, files=300, retirable=0)
@@ -66,7 +66,7 @@ class TestCreate:
 
 
 class TestCreateTwice:
-    def test_the_same_rows_are_there_once(self, store, make_row, write, snapshot):
+    def test_rows_created_twice_exist_once(self, store, make_row, write, snapshot):
         rows = [make_row(f"text {number}", ordinal=number) for number in range(5)]
         write(store, *rows)
         write(store, *rows)
@@ -74,14 +74,14 @@ class TestCreateTwice:
         assert len(store.chunks(snapshot(), "src/app.py", "quarry")) == 5
         assert store.recall(RecallQuery(snapshot(), terms=("text",))).document_frequencies == {"text": 5}
 
-    def test_what_exists_is_left_as_it_is(self, store, make_row, write, snapshot):
+    def test_existing_rows_are_not_changed(self, store, make_row, write, snapshot):
         row = make_row("old text")
         write(store, row)
         write(store, replace(row, chunk=replace(row.chunk, text="new text"), tokens=Tokens(body="new text")))
         assert store.chunks(snapshot(), "src/app.py", "quarry")[0].text == "old text"
         assert store.recall(RecallQuery(snapshot(), terms=("new",))).by_terms == ()
 
-    def test_a_late_batch_does_not_revive_what_a_later_transaction_retired(self, store, make_row, write, snapshot):
+    def test_a_late_batch_does_not_revive_rows_that_were_retired_later(self, store, make_row, write, snapshot):
         row = make_row()
         write(store, row)
         store.retire(1, 5, [row.chunk.path], [])
@@ -110,10 +110,10 @@ class TestCreateTwice:
         rows = [make_row(f"text {number}", f"src/f{number}.py") for number in range(40)]
         failures = []
 
-        def create(own):
+        def create(opened):
             try:
                 for start in range(0, 40, 10):
-                    write(own, *rows[start : start + 10])
+                    write(opened, *rows[start : start + 10])
             except Exception as error:
                 failures.append(error)
 
@@ -128,7 +128,7 @@ class TestCreateTwice:
 
 
 class TestRejected:
-    def test_one_bad_document_is_named_and_sinks_no_other(self, store, make_row, write, snapshot, dimension):
+    def test_a_bad_document_is_named_and_the_others_are_written(self, store, make_row, write, snapshot, dimension):
         rows = [make_row(f"text {number}", f"src/f{number}.py") for number in range(3)]
         zero = {rows[1].vector_key: np.zeros(dimension, np.float32)}
         with pytest.raises(WriteRejected) as caught:
@@ -137,7 +137,7 @@ class TestRejected:
         assert list(caught.value.reasons) == [rows[1].id]
         assert store.count(snapshot(), Filters()) == 2
 
-    def test_a_file_that_misses_a_row_has_no_record_yet(self, store, make_row, write, dimension):
+    def test_a_file_that_lacks_a_row_has_no_record_yet(self, store, make_row, write, dimension):
         rows = [make_row("good", "src/a.py"), make_row("bad", "src/b.py"), make_row("good", "src/b.py", ordinal=1)]
         zero = {rows[1].vector_key: np.zeros(dimension, np.float32)}
         with pytest.raises(WriteRejected):
@@ -156,7 +156,7 @@ class TestRejected:
 
 
 class TestStrides:
-    def test_strides_are_rows_of_one_chunk(self, store, make_row, write, snapshot):
+    def test_strides_are_rows_of_the_same_chunk(self, store, make_row, write, snapshot):
         rows = [make_row("long text", stride=(index, 3)) for index in range(3)]
         write(store, *rows, make_row("short text", ordinal=1))
         assert store.tally(1, 2, [], []).rows == 4
@@ -165,7 +165,7 @@ class TestStrides:
         assert [chunk.id for chunk in chunks] == [rows[0].chunk.id, chunks[1].id]
         assert chunks[0].stride_info == StrideInfo(rows[0].chunk.id, 0, 3, 0, 0)
 
-    def test_strides_retire_and_return_together(self, store, make_row, write, snapshot, make_vector):
+    def test_strides_are_retired_and_revived_together(self, store, make_row, write, snapshot, make_vector):
         rows = [make_row("long text", stride=(index, 3)) for index in range(3)]
         write(store, *rows)
         assert store.retire(1, 3, ["src/app.py"], []) == 4

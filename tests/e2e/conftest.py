@@ -1,4 +1,4 @@
-"""The command line as a person runs it: a process, a data folder of its own, real git repositories."""
+"""The command line as users run it: a process, a separate data folder, real git repositories."""
 
 import base64
 import json
@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 GIT = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
-# Secrets that every user of these tests has configured; they begin alike, so that a leak of any is found.
+# Secrets that every user of these tests has configured. They share a prefix, so that any leak is found.
 PLANTED = "planted-secret"
-# The same, as the account of a user "someone" goes over the wire: in whole groups of three bytes.
+# The prefix as it is sent in the account of a user "someone": in whole groups of three bytes.
 ENCODED = base64.b64encode(f"someone:{PLANTED}"[:21].encode()).decode()
 SECRETS = {
     "CODEQUARRY_GIT__TOKEN": f"{PLANTED}-of-git",
@@ -27,13 +27,13 @@ TIMEOUT_SECONDS = 120
 
 
 def says_a_secret(text: str) -> bool:
-    """Tell whether a text holds something that was planted."""
+    """Return whether a text contains a planted secret."""
     return PLANTED in text or ENCODED in text
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a command ended."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -47,7 +47,7 @@ class Outcome:
 
     @property
     def error(self) -> str:
-        """The one line that a failed command says."""
+        """The single line that a failed command prints."""
         lines = self.err.splitlines()
         assert self.out == ""
         assert len(lines) == 1, self.err
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A git work tree that commits what it is told."""
+    """A git work tree to commit files in."""
 
     folder: Path
 
@@ -74,7 +74,7 @@ class Repository:
         return self.git("rev-parse", "HEAD")
 
     def git(self, *arguments: str) -> str:
-        """Run git in the work tree and return what it says."""
+        """Run git in the work tree and return its output."""
         environment = os.environ | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
         return subprocess.run(
             [*GIT, *arguments], cwd=self.folder, check=True, capture_output=True, text=True, env=environment
@@ -83,7 +83,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder with repositories in it and a data folder of its own, of a user who has configured nothing else."""
+    """A folder of repositories and a data folder, of a user who has configured only secrets."""
 
     folder: Path
 
@@ -95,7 +95,7 @@ class Workspace:
         return kept | own | SECRETS
 
     def run(self, *arguments: object, variables: Mapping[str, str] | None = None) -> Outcome:
-        """Run the command line in the folder; whatever it says, it must not say a secret."""
+        """Run the command line in the folder; its output must not contain a secret."""
         done = subprocess.run(
             [sys.executable, "-m", "codequarry.cli.main", *map(str, arguments)],
             cwd=self.folder,
@@ -113,7 +113,7 @@ class Workspace:
         return Repository(self.folder / name)
 
     def repository(self, name: str, files: Mapping[str, str | bytes | None] | None = None) -> Repository:
-        """Make a repository, with a first commit where files are given."""
+        """Make a repository, with a first commit if files are given."""
         repository = self.work_tree(name)
         repository.folder.mkdir(parents=True)
         repository.git("init", "--quiet", "--initial-branch", "main")
@@ -131,11 +131,11 @@ class Workspace:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Give a workspace that a test may change."""
+    """Return a workspace that a test may change."""
     return Workspace(tmp_path)
 
 
 @pytest.fixture(scope="session")
 def new_workspace(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Workspace]:
-    """Give a function that makes a workspace which several tests look into and none changes."""
+    """Return a function that makes a workspace for several tests, none of which changes it."""
     return lambda: Workspace(tmp_path_factory.mktemp("workspace"))

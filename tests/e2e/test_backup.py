@@ -10,10 +10,10 @@ FILES = {f"src/{name}.py": f"def {name}(delay):\n    return delay\n" for name in
 def hits(workspace):
     found = workspace.run("search", "alpha delay", "--repo", "project", "--json")
     assert found.code == 0, found.err
-    return [(one["path"], one["text"]) for one in found.json["results"]]
+    return [(hit["path"], hit["text"]) for hit in found.json["results"]]
 
 
-def test_a_backup_is_restored_with_keys_and_searches_as_before(workspace):
+def test_a_backup_restores_keys_and_search_results(workspace):
     workspace.indexed("project", FILES)
     made = workspace.run("keys", "create", "reader", "--repo", "project")
     assert made.code == 0, made.err
@@ -36,7 +36,7 @@ def test_a_backup_is_restored_with_keys_and_searches_as_before(workspace):
     assert workspace.run("doctor").code == 0
 
 
-def test_what_is_no_whole_backup_is_not_restored(workspace):
+def test_an_incomplete_or_changed_backup_is_not_restored(workspace):
     workspace.indexed("project", FILES)
     assert workspace.run("backup", "copy").code == 0
     assert workspace.run("backup", "copy").code == 2
@@ -56,7 +56,7 @@ def test_what_is_no_whole_backup_is_not_restored(workspace):
     assert hits(workspace)
 
 
-def test_a_backup_beside_a_writer_is_one_state(workspace):
+def test_a_backup_during_a_write_is_a_single_state(workspace):
     repository = workspace.indexed("project", FILES)
     repository.commit({f"more/{number}.py": f"def more{number}():\n    return {number}\n" for number in range(300)})
     command = [sys.executable, "-m", "codequarry.cli.main", "index", str(repository.folder)]
@@ -66,11 +66,11 @@ def test_a_backup_beside_a_writer_is_one_state(workspace):
         assert workspace.run("backup", f"copy{number}").code == 0
         number += 1
     assert writer.returncode == 0
-    for each in range(number):
-        assert workspace.run("verify", f"copy{each}").code == 0
+    for copy in range(number):
+        assert workspace.run("verify", f"copy{copy}").code == 0
 
 
-def test_damaged_vectors_are_found_and_mended(workspace):
+def test_damaged_vectors_are_found_and_repaired(workspace):
     workspace.indexed("project", FILES)
     before = hits(workspace)
     vectors = workspace.folder / "home" / "store" / "vectors-1.f32"

@@ -18,13 +18,13 @@ from codequarry.shared.store.opensearch.mapping_version import SCHEMA
 
 pytestmark = pytest.mark.opensearch
 FILES = {f"src/{name}.py": f"def {name}(delay):\n    return delay\n" for name in ("alpha", "beta", "gamma")}
-# Python has started by then, and neither command has ended.
+# By then Python has started, and neither command has ended.
 KILLED_AFTER_SECONDS = 1.2
 
 
 @pytest.fixture
 def cluster(opensearch_node, workspace):
-    """Let the workspace's index be in the cluster; give its editions."""
+    """Configure the workspace to use the cluster, and yield the editions of its index."""
     settings = OpenSearchSettings(urls=(opensearch_node.url,), index=f"test-backup-{uuid.uuid4().hex[:12]}")
     section = f'store = "opensearch"\n[opensearch]\nurls = ["{opensearch_node.url}"]\nindex = "{settings.index}"\n'
     home = workspace.folder / "home"
@@ -39,7 +39,7 @@ def cluster(opensearch_node, workspace):
 def hits(workspace):
     found = workspace.run("search", "alpha delay", "--repo", "project", "--json")
     assert found.code == 0, found.err
-    return [(one["path"], one["text"], one["score"]) for one in found.json["results"]]
+    return [(hit["path"], hit["text"], hit["score"]) for hit in found.json["results"]]
 
 
 def started(workspace, *arguments):
@@ -53,7 +53,7 @@ def started(workspace, *arguments):
     )
 
 
-def test_a_backup_is_restored_with_keys_and_searches_as_before(workspace, cluster):
+def test_a_backup_restores_keys_and_search_results(workspace, cluster):
     workspace.indexed("project", FILES)
     assert workspace.run("keys", "create", "reader", "--repo", "project").code == 0
     keys, before = workspace.run("keys", "list", "--json").json, hits(workspace)
@@ -80,35 +80,35 @@ def test_a_backup_is_restored_with_keys_and_searches_as_before(workspace, cluste
     assert workspace.run("index", repository.folder).code == 0
     assert "src/alpha.py" not in {path for path, *_ in hits(workspace)}
 
-    # Into a cluster that holds nothing.
+    # Restore into an empty cluster.
     cluster.remove(2)
     assert workspace.run("restore", "copy").code == 0
     assert hits(workspace) == before
 
 
-def test_what_is_no_whole_backup_is_not_restored(workspace, cluster):
+def test_an_incomplete_or_changed_backup_is_not_restored(workspace, cluster):
     workspace.indexed("project", FILES)
     assert workspace.run("backup", "copy").code == 0
     assert workspace.run("backup", "copy").code == 2
     chunks, manifest = workspace.folder / "copy" / "chunks.jsonl.gz", workspace.folder / "copy" / "backup.json"
-    whole, said = chunks.read_bytes(), json.loads(manifest.read_text())
+    whole, content = chunks.read_bytes(), json.loads(manifest.read_text())
     chunks.write_bytes(whole[:-20])
     for command in (("verify", "copy"), ("restore", "copy", "--replace")):
         outcome = workspace.run(*command)
         assert outcome.code == 1
         assert "differs from the manifest" in outcome.err
     chunks.write_bytes(whole)
-    manifest.write_text(json.dumps(said | {"documents": said["documents"] | {"chunks.jsonl.gz": 99}}))
+    manifest.write_text(json.dumps(content | {"documents": content["documents"] | {"chunks.jsonl.gz": 99}}))
     assert "wrong number of documents" in workspace.run("verify", "copy").err
-    manifest.write_text(json.dumps(said | {"schema": 99}))
+    manifest.write_text(json.dumps(content | {"schema": 99}))
     assert "newer version" in workspace.run("verify", "copy").err
-    manifest.write_text(json.dumps(said | {"store": "embedded"}))
+    manifest.write_text(json.dumps(content | {"store": "embedded"}))
     assert workspace.run("restore", "copy", "--replace").code == 2
     assert hits(workspace)
     assert cluster.present() == [1]
 
 
-def test_an_embedded_store_refuses_it(workspace, cluster):
+def test_an_embedded_store_refuses_a_backup_of_opensearch(workspace, cluster):
     workspace.indexed("project", FILES)
     assert workspace.run("backup", "copy").code == 0
     refused = workspace.run("restore", "copy", variables={"CODEQUARRY_STORE": "embedded"})
@@ -116,7 +116,7 @@ def test_an_embedded_store_refuses_it(workspace, cluster):
     assert "cannot be restored to the" in refused.err
 
 
-def test_a_backup_beside_an_import_is_one_state(workspace, cluster):
+def test_a_backup_during_an_import_is_a_single_state(workspace, cluster):
     repository = workspace.indexed("project", FILES)
     repository.commit({f"more/{n}.py": f"def more{n}():\n    return {n}\n" for n in range(200)})
     writer = started(workspace, "index", repository.folder)
@@ -131,7 +131,7 @@ def test_a_backup_beside_an_import_is_one_state(workspace, cluster):
     assert len(copies) > 1
     for copy in copies[:2]:
         assert workspace.run("restore", copy.name, "--replace").code == 0
-        # Text by text, against git, at the commit of the backup; an import that was running is an open transaction.
+        # Compare every text with git at the commit of the backup; a running import is an open transaction.
         checked = workspace.run("fsck", "project", "--full-text")
         problems = [line for line in checked.out.splitlines() if line.startswith("  ")]
         assert all(line.split()[0] in ("open", "clean") for line in problems), checked.out + checked.err
@@ -140,7 +140,7 @@ def test_a_backup_beside_an_import_is_one_state(workspace, cluster):
     assert workspace.run("fsck", "project", "--full-text").code == 0
 
 
-def test_killed_backups_and_restores_leave_the_index_as_it_was(workspace, cluster):
+def test_killed_backups_and_restores_leave_the_index_unchanged(workspace, cluster):
     workspace.indexed("project", FILES | {f"f/{n}.py": f"def f{n}():\n    return {n}\n" for n in range(300)})
     before = hits(workspace)
     assert workspace.run("backup", "copy").code == 0
@@ -160,7 +160,7 @@ def test_killed_backups_and_restores_leave_the_index_as_it_was(workspace, cluste
     assert not list(workspace.folder.glob(".codequarry-*"))
 
 
-def test_the_command_brings_mappings_without_a_version_up_to_date(workspace, cluster):
+def test_the_command_upgrades_mappings_without_a_version(workspace, cluster):
     workspace.indexed("project", FILES)
     before = hits(workspace)
     mappings = cluster._connection.client.indices
@@ -179,7 +179,7 @@ def test_the_command_brings_mappings_without_a_version_up_to_date(workspace, clu
     assert not (workspace.folder / "copy").exists()
 
 
-def test_a_backup_holds_no_vector_twice(workspace, cluster):
+def test_a_backup_has_every_vector_only_once(workspace, cluster):
     workspace.indexed("project", FILES)
     assert workspace.run("backup", "copy").code == 0
     with gzip.open(workspace.folder / "copy" / "chunks.jsonl.gz", "rt") as file:

@@ -1,4 +1,4 @@
-"""What holds for the command line as a whole: help, exit codes, errors in one line, settings."""
+"""Properties of the whole command line: help, exit codes, one-line errors, settings."""
 
 import re
 import subprocess
@@ -13,14 +13,14 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def test_the_version_is_told(workspace: Any) -> None:
+def test_the_version_is_printed(workspace: Any) -> None:
     assert workspace.run("--version").out.startswith("codequarry 0.")
 
 
 def test_the_help_names_every_command(workspace: Any) -> None:
-    said = workspace.run("--help").out
+    text = workspace.run("--help").out
     for command in COMMANDS:
-        assert f"\n  {command.split()[0]} " in said
+        assert f"\n  {command.split()[0]} " in text
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -35,8 +35,8 @@ def test_the_help_of_every_command_has_examples(workspace: Any, command: str) ->
     assert f"\n    codequarry {command}" in workspace.run(*command.split(), "--help").out
 
 
-def test_the_help_loads_nothing_heavy() -> None:
-    """What takes long to import must not stand between a person and the help."""
+def test_the_help_imports_nothing_slow() -> None:
+    """Slow imports must not delay the help."""
     script = (
         "import sys; from codequarry.cli.main import run; run(['--help']);"
         "heavy = {'numpy', 'pydantic', 'flask', 'mcp', 'opensearchpy', 'rich', 'apsw', 'openai', 'tokenizers'};"
@@ -67,19 +67,19 @@ def test_the_help_loads_nothing_heavy() -> None:
         (["repos", "rm", "x"], "error: removing x cannot be undone; use --yes"),
     ],
 )
-def test_wrong_use_is_one_line_and_exit_2(workspace: Any, arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_one_line_and_exit_code_2(workspace: Any, arguments: list[str], message: str) -> None:
     outcome = workspace.run(*arguments)
     assert outcome.error.startswith(message)
     assert outcome.code == 2
 
 
-def test_a_failure_is_one_line_and_exit_1(workspace: Any) -> None:
+def test_a_failure_is_one_line_and_exit_code_1(workspace: Any) -> None:
     outcome = workspace.run("files", "nothing")
     assert outcome.error == "error: repository 'nothing' is not indexed; indexed: none"
     assert outcome.code == 1
 
 
-def test_the_traceback_is_shown_when_asked_for(workspace: Any) -> None:
+def test_the_traceback_is_shown_on_request(workspace: Any) -> None:
     outcome = workspace.run("files", "nothing", variables={"CODEQUARRY_DEBUG": "1"})
     assert "Traceback (most recent call last)" in outcome.err
     assert outcome.err.splitlines()[-1].startswith("error: repository 'nothing'")
@@ -91,7 +91,7 @@ def test_without_a_command_the_help_goes_to_stderr(workspace: Any) -> None:
     assert outcome.err.startswith("Usage: codequarry")
 
 
-def test_config_says_where_each_value_comes_from(workspace: Any) -> None:
+def test_config_shows_the_source_of_each_value(workspace: Any) -> None:
     (workspace.folder / "codequarry.toml").write_text('[embedding]\nmodel = "minilm"\n')
     body = workspace.run(
         "--set", "api.threads=2", "config", "--json", variables={"CODEQUARRY_GIT__TOKEN": "s3cret"}
@@ -105,13 +105,13 @@ def test_config_says_where_each_value_comes_from(workspace: Any) -> None:
     assert settings["home"]["source"] == "CODEQUARRY_HOME"
 
 
-def test_config_for_a_person_shows_the_same_without_secrets(workspace: Any) -> None:
+def test_config_as_text_shows_the_same_without_secrets(workspace: Any) -> None:
     outcome = workspace.run("config", variables={"CODEQUARRY_OPENSEARCH__URLS": "https://me:s3cret@host:9200"})
     assert re.search(r"^opensearch.urls +https://\*{8}@host:9200 +CODEQUARRY_OPENSEARCH__URLS$", outcome.out, re.M)
     assert "s3cret" not in outcome.out
 
 
-def test_a_reader_that_stops_early_is_no_error(workspace: Any) -> None:
+def test_a_reader_that_stops_early_is_not_an_error(workspace: Any) -> None:
     command = f"{sys.executable} -m codequarry.cli.main config --json | true"
     done = subprocess.run(
         ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"],

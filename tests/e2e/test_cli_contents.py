@@ -1,4 +1,4 @@
-"""Looking into an index through the command line: search, files, chunks, repos, status, doctor."""
+"""Reading an index through the command line: search, files, chunks, repos, status, doctor."""
 
 import json
 import re
@@ -25,13 +25,13 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def indexed(new_workspace: Callable[[], Any]) -> Any:
-    """Give a workspace with a small indexed repository, for tests that only look."""
+    """Return a workspace with a small indexed repository, for tests that only read."""
     place = new_workspace()
     place.indexed("project", FILES)
     return place
 
 
-def test_a_search_for_a_person_shows_place_and_code(indexed: Any) -> None:
+def test_a_search_as_text_shows_place_and_code(indexed: Any) -> None:
     outcome = indexed.run("search", "retry_delay", "--top-k", 1)
     head, *code = outcome.out.splitlines()
     assert head.startswith("src/retry.py:")
@@ -60,13 +60,13 @@ def test_a_search_as_json_is_the_body_of_the_api(indexed: Any) -> None:
         (["--path", "!src/**", "--path", "!tests/**"], {'a "quoted"\nname.py'}),
     ],
 )
-def test_flags_filter(indexed: Any, flags: list[str], paths: set[str]) -> None:
+def test_options_filter_the_results(indexed: Any, flags: list[str], paths: set[str]) -> None:
     body = indexed.run("search", "retry serve oddly placed", *flags, "--json").json
     assert {hit["path"] for hit in body["results"]} == paths
 
 
-def test_a_search_without_a_server_loads_nothing_for_servers(indexed: Any) -> None:
-    """A person waits for a search: what only services, retries and terminals need is not loaded for it."""
+def test_a_search_imports_nothing_that_only_servers_need(indexed: Any) -> None:
+    """Users wait for a search, so modules that only services, retries and terminals need must not be imported."""
     script = (
         "import sys; from codequarry.cli.main import run; run(['search', 'retry', '--json']);"
         "heavy = {'flask', 'mcp', 'opensearchpy', 'openai', 'stamina', 'structlog', 'rich', 'git', 'gunicorn'};"
@@ -76,18 +76,18 @@ def test_a_search_without_a_server_loads_nothing_for_servers(indexed: Any) -> No
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_both_spellings_of_top_k(indexed: Any) -> None:
+def test_top_k_has_several_spellings(indexed: Any) -> None:
     for flag in ("--top-k", "--topk", "-k"):
         assert len(indexed.run("search", "retry", flag, 2, "--json").json["results"]) == 2
 
 
-def test_an_explanation_is_one_line_a_hit(indexed: Any) -> None:
+def test_an_explanation_is_one_line_per_hit(indexed: Any) -> None:
     outcome = indexed.run("search", "retry_delay", "--explain", "-k", 1, "--lines", 0)
     assert len(outcome.out.splitlines()) == 2
     assert "recalled by" in outcome.out
 
 
-def test_nothing_found_is_no_failure_and_says_why(indexed: Any) -> None:
+def test_an_empty_result_is_not_a_failure_and_says_why(indexed: Any) -> None:
     outcome = indexed.run("search", "retry", "--language", "rust")
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err.startswith("no results: filter leaves nothing: language = rust")
@@ -100,19 +100,19 @@ def test_an_empty_index_says_how_to_fill_it(workspace: Any) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["search", "x"], ["files", "x"], ["repos", "list"], ["status"]])
-def test_commands_that_only_read_make_no_data_folder(workspace: Any, arguments: list[str]) -> None:
+def test_reading_commands_make_no_data_folder(workspace: Any, arguments: list[str]) -> None:
     workspace.run(*arguments)
     assert not (workspace.folder / "home").exists()
 
 
-def test_an_unknown_repository_is_named_with_those_there_are(indexed: Any) -> None:
+def test_an_unknown_repository_is_answered_with_the_indexed_ones(indexed: Any) -> None:
     for arguments in (["search", "x", "--repo", "projct"], ["files", "projct"], ["chunks", "projct", "x"]):
         outcome = indexed.run(*arguments)
         assert outcome.error == "error: repository 'projct' is not indexed; indexed: project"
         assert outcome.code == 1
 
 
-def test_every_file_is_listed_indexed_or_with_the_reason(indexed: Any) -> None:
+def test_every_file_is_listed_as_indexed_or_with_a_reason(indexed: Any) -> None:
     body = indexed.run("files", "project", "--json").json
     listed = [*body["files"], *body["skipped"]]
     tree = indexed.work_tree("project").git("ls-tree", "-r", "-z", "HEAD").split("\0")
@@ -122,7 +122,7 @@ def test_every_file_is_listed_indexed_or_with_the_reason(indexed: Any) -> None:
     assert [(file["path"], file["reason"]) for file in body["skipped"]] == [("data.bin", "binary")]
 
 
-def test_the_list_of_files_for_a_person_has_one_line_a_file(indexed: Any) -> None:
+def test_the_list_of_files_as_text_has_one_line_per_file(indexed: Any) -> None:
     outcome = indexed.run("files", "project")
     assert r'a "quoted"\nname.py' in outcome.out
     assert "data.bin" in outcome.out.partition("skipped:\n")[2]
@@ -155,9 +155,14 @@ def test_a_file_without_chunks_says_why(indexed: Any, path: str, message: str) -
 
 
 def test_repositories_are_listed(indexed: Any) -> None:
-    (one,) = indexed.run("repos", "list", "--json").json["repos"]
-    assert (one["name"], one["branch"], one["state"], one["files"]) == ("project", "main", "ready", 5)
-    assert one["skipped"] == {"binary": 1}
+    (repository,) = indexed.run("repos", "list", "--json").json["repos"]
+    assert (repository["name"], repository["branch"], repository["state"], repository["files"]) == (
+        "project",
+        "main",
+        "ready",
+        5,
+    )
+    assert repository["skipped"] == {"binary": 1}
     assert indexed.run("repos", "list").out.startswith("project  main  ")
 
 
@@ -169,7 +174,7 @@ def test_a_removed_repository_leaves_nothing(workspace: Any) -> None:
     assert workspace.run("repos", "rm", "project", "--yes").code == 1
 
 
-def test_status_tells_of_store_model_disk_and_repositories(indexed: Any) -> None:
+def test_status_shows_store_model_disk_and_repositories(indexed: Any) -> None:
     body = indexed.run("status", "--json").json
     assert body["home"] == str(indexed.folder / "home")
     assert (body["store"]["kind"], body["model"]["dimension"], body["files"]) == ("embedded", 256, 5)
@@ -185,7 +190,7 @@ def test_doctor_finds_nothing_wrong(indexed: Any) -> None:
     assert set(states) >= {"settings", "home", "disk", "git", "model", "store", "identity", "imports", "grants"}
 
 
-def test_doctor_fails_with_what_to_do(workspace: Any) -> None:
+def test_doctor_fails_with_a_remedy(workspace: Any) -> None:
     (workspace.folder / "file").write_text("")
     outcome = workspace.run("doctor", "--json", variables={"CODEQUARRY_HOME": "file"})
     assert outcome.code == 1
@@ -194,7 +199,7 @@ def test_doctor_fails_with_what_to_do(workspace: Any) -> None:
     assert checks["home"]["remedy"].startswith("set CODEQUARRY_HOME")
 
 
-def test_doctor_says_once_that_the_store_does_not_answer(workspace: Any) -> None:
+def test_doctor_reports_an_unreachable_store_only_once(workspace: Any) -> None:
     variables = {"CODEQUARRY_STORE": "opensearch", "CODEQUARRY_OPENSEARCH__URLS": "http://127.0.0.1:1"}
     variables |= {"CODEQUARRY_OPENSEARCH__MAX_RETRIES": "0"}
     outcome = workspace.run("doctor", variables=variables)
@@ -204,7 +209,7 @@ def test_doctor_says_once_that_the_store_does_not_answer(workspace: Any) -> None
     assert "Traceback" not in outcome.err
 
 
-def test_another_model_is_refused_with_what_to_run(indexed: Any, place_table: Any) -> None:
+def test_another_model_is_refused_with_the_command_to_run(indexed: Any, place_table: Any) -> None:
     place_table(indexed.folder / "home" / "models" / "small", 64)
     variables = {"CODEQUARRY_EMBEDDING__MODEL": "small"}
     outcome = indexed.run("index", "project", variables=variables)
@@ -215,7 +220,7 @@ def test_another_model_is_refused_with_what_to_run(indexed: Any, place_table: An
     assert [(check["name"], check["state"]) for check in checks if check["state"] != "ok"] == [("identity", "warn")]
 
 
-def test_on_a_terminal_a_search_has_colours(indexed: Any) -> None:
+def test_a_search_on_a_terminal_has_colours(indexed: Any) -> None:
     script = (
         "import pty, sys; "
         "sys.exit(pty.spawn([sys.executable, '-m', 'codequarry.cli.main', 'search', 'retry_delay', '-k', '1']) >> 8)"

@@ -1,4 +1,4 @@
-"""`codequarry embed-check`: how near two texts are, what is nearest in an index, and why."""
+"""`codequarry embed-check`: how similar two texts are, what is nearest in an index, and why."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,7 @@ QUESTION = "how many seconds to wait before the next attempt"
 
 @pytest.fixture(scope="module")
 def indexed(new_workspace: Callable[[], Any]) -> Any:
-    """Give a workspace with a small indexed repository, for tests that only look."""
+    """Return a workspace with a small indexed repository, for tests that only read."""
     place = new_workspace()
     place.indexed("project", FILES)
     return place
@@ -55,23 +55,23 @@ def test_two_files_are_compared_and_described(indexed: Any) -> None:
     )
 
 
-def test_a_word_is_as_near_as_can_be_to_itself(workspace: Any) -> None:
-    """More words may count otherwise in a query than in code."""
+def test_a_word_has_similarity_1_with_itself(workspace: Any) -> None:
+    """Several words can have different weights in a query and in code."""
     outcome = workspace.run("embed-check", "retry", "retry")
     assert outcome.code == 0
     assert outcome.out.splitlines()[0] == "similarity  1.0000"
     assert "document    text, 5 characters" in outcome.out
-    assert not (workspace.folder / "home").exists(), "to compare two texts takes no index"
+    assert not (workspace.folder / "home").exists(), "comparing two texts needs no index"
 
 
-def test_flags_say_what_is_a_text_and_what_a_file(indexed: Any) -> None:
+def test_options_choose_between_texts_and_files(indexed: Any) -> None:
     body = indexed.run("embed-check", "--text", "project/src/retry.py", "@retry", "--json").json
     assert [body[side]["source"] for side in ("query", "document")] == ["text", "text"]
     body = indexed.run("embed-check", "--file", "project/src/retry.py", "project/docs/paint.md", "--json").json
     assert [body[side]["source"] for side in ("query", "document")] == ["file", "file"]
 
 
-def test_the_nearest_chunks_are_found_by_vector_alone(indexed: Any) -> None:
+def test_the_nearest_chunks_are_found_only_by_vector(indexed: Any) -> None:
     body = indexed.run("embed-check", QUESTION, "--nearest", "--json").json
     first = body["results"][0]
     assert (first["repo"], first["path"], first["qualified_name"]) == ("project", "src/retry.py", "retry_delay")
@@ -79,10 +79,10 @@ def test_the_nearest_chunks_are_found_by_vector_alone(indexed: Any) -> None:
     similarities = [hit["similarity"] for hit in body["results"]]
     assert similarities == sorted(similarities, reverse=True)
     assert {hit["path"] for hit in body["results"]} == {"src/retry.py", "src/server.go", "docs/paint.md"}
-    assert [one["repo"] for one in body["freshness"]] == ["project"]
+    assert [entry["repo"] for entry in body["freshness"]] == ["project"]
 
 
-def test_what_is_looked_through_can_be_narrowed(indexed: Any) -> None:
+def test_the_searched_chunks_can_be_filtered(indexed: Any) -> None:
     def paths(*flags: object) -> set[str]:
         body = indexed.run("embed-check", QUESTION, "--nearest", "--json", *flags).json
         return {hit["path"] for hit in body["results"]}
@@ -92,7 +92,7 @@ def test_what_is_looked_through_can_be_narrowed(indexed: Any) -> None:
     assert paths("--path", "docs/", "--branch", "main") == {"docs/paint.md"}
 
 
-def test_the_nearest_chunks_for_a_person_have_their_place_and_symbol(indexed: Any) -> None:
+def test_the_nearest_chunks_as_text_have_place_and_symbol(indexed: Any) -> None:
     outcome = indexed.run("embed-check", QUESTION, "--nearest", "--top-k", 1)
     assert outcome.code == 0
     assert outcome.out.startswith("src/retry.py:1-3  retry_delay  function  0.")
@@ -117,20 +117,20 @@ def test_the_nearest_chunks_for_a_person_have_their_place_and_symbol(indexed: An
         (["x", "--nearest", "--branch", "dev"], 1, "branch 'dev' is not indexed"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(indexed: Any, arguments: list[str], code: int, message: str) -> None:
+def test_wrong_usage_is_reported_in_one_line(indexed: Any, arguments: list[str], code: int, message: str) -> None:
     outcome = indexed.run("embed-check", *arguments)
     assert outcome.error.startswith(f"error: {message}")
     assert outcome.code == code
 
 
-def test_without_an_index_nothing_is_near(workspace: Any) -> None:
+def test_without_an_index_nearest_is_an_error(workspace: Any) -> None:
     outcome = workspace.run("embed-check", "x", "--nearest")
     assert outcome.error == "error: nothing is indexed yet; index a repository: codequarry index PATH_OR_URL"
     assert outcome.code == 1
     assert not (workspace.folder / "home").exists()
 
 
-def test_code_that_stays_here_is_sent_to_no_model_elsewhere(workspace: Any) -> None:
+def test_code_of_a_guarded_repository_is_not_sent_to_an_external_model(workspace: Any) -> None:
     repository = workspace.repository("secret", {"src/a.py": "def a():\n    return 1\n"})
     (workspace.folder / "codequarry.toml").write_text(
         f'[[repositories]]\norigin = "{repository.folder}"\nexternal_models = false\n'
@@ -153,7 +153,7 @@ def test_code_that_stays_here_is_sent_to_no_model_elsewhere(workspace: Any) -> N
 
 
 class TableEmbedder:
-    """A model that is a token table, read ``window`` characters at a time."""
+    """A model made of a token table, which reads ``window`` characters at a time."""
 
     leaves_machine = False
 
@@ -178,15 +178,15 @@ class TableEmbedder:
         return explain_by_tokens(self._table, query, document, most)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing; there is nothing to release."""
 
 
 WORDS = ["retry", "delay", "attempt", "seconds", "wait", "next", "serve", "port", "return", "src", "py", "paint"]
 
 
 def table_of(words: list[str], dimension: int) -> TokenTable:
-    """Return a table of words and of pieces for all others, each in a direction of its own."""
-    tokens = [*words, *(f"##{one}" for one in "abcdefghijklmnopqrstuvwxyz0123456789")]
+    """Return a table of words and of pieces for all other words, with random vectors."""
+    tokens = [*words, *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789")]
     weights = np.random.default_rng(5).standard_normal((len(tokens), dimension))
     return TokenTable.of(Vocabulary(tokens), weights.astype(np.float32))
 
@@ -200,14 +200,14 @@ def neighbours(store: Any, model: TableEmbedder, text: str, most: int = 3) -> tu
 
 @pytest.fixture(params=[None, 90], ids=["whole", "in strides"])
 def search(request, make_repository, make_workshop_on_each, embedder):
-    """Index a repository with a token table, and give what looks for the nearest chunks of a text."""
+    """Index a repository with a token table, and return a function that finds the nearest chunks of a text."""
     model = TableEmbedder(table_of(WORDS, embedder.dimension), request.param)
     workshop = replace(make_workshop_on_each(), embedder=model)
     index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
     return partial(neighbours, workshop.store, model)
 
 
-def test_what_the_tokens_of_a_chunk_add_makes_its_similarity(
+def test_the_parts_of_an_explanation_add_up_to_the_similarity(
     search: Callable[..., tuple[nearness.Nearest, dict[str, Any]]],
 ) -> None:
     _, body = search("retry delay in seconds")
@@ -219,14 +219,14 @@ def test_what_the_tokens_of_a_chunk_add_makes_its_similarity(
         assert sum(parts[kind]["total"] for kind in ("shared", "related", "opposed")) == expected
         assert parts["by_query"]["total"] == parts["by_document"]["total"] == expected
         for part in parts.values():
-            shown = sum(one["contribution"] for one in part["top"])
+            shown = sum(pair["contribution"] for pair in part["top"])
             assert shown + part["rest"] == pytest.approx(part["total"], abs=1e-5)
             assert part["others"] == part["count"] - len(part["top"])
     shared = body["results"][0]["explanation"]["shared"]["top"]
-    assert {one["query"] for one in shared} <= {"retry", "delay", "seconds", "##i", "##n"}
+    assert {pair["query"] for pair in shared} <= {"retry", "delay", "seconds", "##i", "##n"}
 
 
-def test_a_person_reads_a_line_for_the_query_and_one_for_each_kind_of_pairs(
+def test_an_explanation_as_text_has_a_line_for_the_query_and_for_each_kind_of_pair(
     search: Callable[..., tuple[nearness.Nearest, dict[str, Any]]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown, body = search("retry", most=1)
@@ -243,8 +243,8 @@ def test_a_person_reads_a_line_for_the_query_and_one_for_each_kind_of_pairs(
     assert list(nearness.nearest_remarks(shown, body)) == []
 
 
-def test_a_chunk_whose_vector_is_of_other_text_is_not_explained(versioned_index: Any, embedder: Any) -> None:
-    """As in an index of another version; here the vector is of the lines alone, without the path before them."""
+def test_a_chunk_embedded_from_a_different_text_is_not_explained(versioned_index: Any, embedder: Any) -> None:
+    """This happens in an index of another version; here the vector is of the lines without the path before them."""
     model = TableEmbedder(table_of(WORDS, embedder.dimension))
     index = type(versioned_index)(versioned_index.store, model)
     index.publish(index.add("project"), "c" * 40, {"src/backoff/delay.py": "def retry_delay(): ...\n"})

@@ -1,4 +1,4 @@
-"""`codequarry fsck` and `codequarry repos collect` as a person runs them."""
+"""`codequarry fsck` and `codequarry repos collect` as users run them."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,7 +18,7 @@ FILES = {f"src/{name}.py": f"def {name}():\n    return 1\n" for name in ("alpha"
 
 @contextmanager
 def opened(workspace) -> Iterator[Store]:
-    """Open the index of a workspace, to damage it."""
+    """Open the index of a workspace in order to damage it."""
     settings = SettingsModel(home=workspace.folder / "home")
     with closing(editions_of(settings)) as editions, closing(open_index(settings, editions)) as index:
         yield index.store
@@ -34,13 +34,13 @@ def project(workspace):
 
 
 def lose(workspace, path: str) -> None:
-    """Retire a path although nothing has taken its place."""
+    """Retire a path although no new version has replaced it."""
     with opened(workspace) as store:
         ((timeline, state),) = read_head(store).timelines.items()
         store.retire(timeline, state.published, [path], [])
 
 
-def test_a_clean_index_says_so(workspace, project):
+def test_a_clean_index_is_reported_as_clean(workspace, project):
     outcome = workspace.run("fsck", "project")
     assert outcome.code == 0
     head = project.git("rev-parse", "HEAD")
@@ -62,7 +62,7 @@ def test_a_clean_index_says_so(workspace, project):
     }
 
 
-def test_what_is_wrong_is_listed_and_mended(workspace, project):
+def test_problems_are_listed_and_repaired(workspace, project):
     lose(workspace, "src/beta.py")
     outcome = workspace.run("fsck", "project")
     assert outcome.code == 1
@@ -73,12 +73,12 @@ def test_what_is_wrong_is_listed_and_mended(workspace, project):
     assert '"problems": [{"kind": "missing", "path": "src/beta.py"' in outcome.out
     body = workspace.run("fsck", "project", "--repair", "--json").json
     assert (body["clean"], body["problems"]) == (True, [])
-    assert [(one["kind"], one["path"]) for one in body["repaired"]] == [("missing", "src/beta.py")]
+    assert [(problem["kind"], problem["path"]) for problem in body["repaired"]] == [("missing", "src/beta.py")]
     assert workspace.run("fsck", "project").code == 0
     assert workspace.run("search", "beta", "--json").json["results"][0]["path"] == "src/beta.py"
 
 
-def test_a_branch_is_checked_by_its_name(workspace, project):
+def test_a_branch_can_be_checked_by_name(workspace, project):
     project.git("checkout", "--quiet", "-b", "dev")
     tip = project.commit({"src/beta.py": "def beta():\n    return 5\n"})
     assert workspace.run("index", project.folder, "--branch", "dev").code == 0
@@ -86,12 +86,12 @@ def test_a_branch_is_checked_by_its_name(workspace, project):
     assert (body["ref"], body["commit"], body["clean"]) == ("dev", tip, True)
 
 
-def test_an_older_commit_cannot_be_mended(workspace, project):
+def test_an_older_commit_cannot_be_repaired(workspace, project):
     with opened(workspace) as store:
         ((timeline, state),) = read_head(store).timelines.items()
-        dead = [one for one in store.history(timeline) if one.died <= state.published]
-        assert {type(one) for one in dead} == {StoredRow, StoredFile}
-        # The older commit's file, which is no more in the newest one.
+        dead = [stored for stored in store.history(timeline) if stored.died <= state.published]
+        assert {type(stored) for stored in dead} == {StoredRow, StoredFile}
+        # The file of the older commit, which the newest commit no longer has.
         store.collect(timeline, -1, state.published, [])
     older = project.git("rev-parse", "HEAD~1")
     assert workspace.run("fsck", "project").code == 0
@@ -109,7 +109,7 @@ def test_an_older_commit_cannot_be_mended(workspace, project):
         (("project", "--branch", "a", "--tag", "b"), 2, "mutually exclusive"),
     ],
 )
-def test_what_is_not_there_is_an_error(workspace, project, arguments, code, message):
+def test_an_unknown_name_is_an_error(workspace, project, arguments, code, message):
     outcome = workspace.run("fsck", *arguments)
     assert outcome.code == code
     assert message in outcome.error
@@ -119,7 +119,7 @@ def test_an_index_whose_rows_are_newer_than_its_head_is_refused(workspace, proje
     with opened(workspace) as store:
         head = read_head(store)
         (timeline,) = head.timelines
-        stored = next(one for one in store.history(timeline) if isinstance(one, StoredRow))
+        stored = next(item for item in store.history(timeline) if isinstance(item, StoredRow))
         late = replace(stored.row, born=head.counter + 9)
         store.create([late], [], store.cached_vectors([late.vector_key]))
     for command in (("index", project.folder), ("serve", "--port", "0")):
@@ -131,11 +131,13 @@ def test_an_index_whose_rows_are_newer_than_its_head_is_refused(workspace, proje
     assert "counter" in outcome.out
 
 
-def test_old_commits_are_given_up_by_command(workspace, project):
+def test_old_commits_are_dropped_by_command(workspace, project):
     older = project.git("rev-parse", "HEAD~1")
     keep_one = ("--set", "retention.keep_commits=1", "--set", "retention.grace_seconds=0")
     foreseen = workspace.run(*keep_one, "repos", "collect", "--dry-run", "--json").json
-    assert [(one["repo"], one["ref"], one["commit"]) for one in foreseen["commits"]] == [("project", "main", older)]
+    assert [(commit["repo"], commit["ref"], commit["commit"]) for commit in foreseen["commits"]] == [
+        ("project", "main", older)
+    ]
     assert (foreseen["dry_run"], foreseen["rows"], foreseen["files"]) == (True, 1, 1)
     assert foreseen["bytes"] > 1000
     assert workspace.run("fsck", "project", "--commit", older).code == 0, "nothing has changed"
@@ -148,11 +150,11 @@ def test_old_commits_are_given_up_by_command(workspace, project):
     assert nothing == {"dry_run": False, "commits": [], "deleted": 0, "waiting": 0, "gone": [], "dropped": False}
 
 
-def test_collecting_what_is_not_indexed_is_an_error(workspace, project):
+def test_collecting_an_unindexed_repository_is_an_error(workspace, project):
     assert "'nothing' is not indexed; indexed: project" in workspace.run("repos", "collect", "nothing").error
 
 
-def test_an_index_run_collects_by_itself(workspace, project):
+def test_an_index_run_collects_automatically(workspace, project):
     older = project.git("rev-parse", "HEAD~1")
     limits = ("--set", "retention.keep_commits=1", "--set", "retention.grace_seconds=0")
     assert workspace.run(*limits, "index", project.folder).code == 0

@@ -1,4 +1,4 @@
-"""A repository from git to the index and out again, through the command line."""
+"""A repository from git to the index and to search results, through the command line."""
 
 import os
 import shutil
@@ -23,11 +23,11 @@ FILES = {
 
 @pytest.fixture
 def indexed(workspace: Any) -> Any:
-    """Give a small repository that is indexed."""
+    """Return a small indexed repository."""
     return workspace.indexed("project", FILES)
 
 
-def test_the_first_run_says_what_it_did(workspace: Any) -> None:
+def test_the_first_run_reports_what_it_did(workspace: Any) -> None:
     repository = workspace.repository("project", FILES)
     outcome = workspace.run("index", repository.folder)
     assert outcome.code == 0
@@ -57,27 +57,27 @@ def test_a_second_run_reads_only_what_changed(workspace: Any, indexed: Any) -> N
     assert workspace.run("search", "give_up", "--json").json["results"][0]["symbol_name"] == "give_up"
 
 
-def test_a_removed_file_is_gone(workspace: Any, indexed: Any) -> None:
+def test_a_removed_file_is_no_longer_listed(workspace: Any, indexed: Any) -> None:
     indexed.commit({"src/server.go": None})
     assert "only 1 changed path, 1 of them removed" in workspace.run("index", indexed.folder).out
     paths = [file["path"] for file in workspace.run("files", "project", "--json").json["files"]]
     assert "src/server.go" not in paths
 
 
-def test_a_run_with_nothing_new_says_so(workspace: Any, indexed: Any) -> None:
+def test_a_run_without_changes_says_so(workspace: Any, indexed: Any) -> None:
     outcome = workspace.run("index", indexed.folder)
     assert outcome.out.startswith("project: main at ")
     assert ", nothing new (" in outcome.out
     assert workspace.run("index", indexed.folder, "--json").json["changed"] is False
 
 
-def test_starting_over_reuses_the_embeddings(workspace: Any, indexed: Any) -> None:
+def test_a_full_run_reuses_the_embeddings(workspace: Any, indexed: Any) -> None:
     body = workspace.run("index", indexed.folder, "--full", "--json").json
     assert (body["full"], body["embedded"]) == (True, 0)
     assert body["reused_embeddings"] > 0
 
 
-def test_another_branch_and_another_name(workspace: Any) -> None:
+def test_a_branch_can_be_indexed_under_another_name(workspace: Any) -> None:
     repository = workspace.repository("project", FILES)
     repository.git("checkout", "--quiet", "-b", "next")
     repository.commit({"src/next.py": "def only_on_next() -> None: ...\n"})
@@ -101,7 +101,7 @@ def test_a_dry_run_changes_nothing(workspace: Any) -> None:
 
 
 @pytest.mark.parametrize("limit", ["--max-chunks", "--max-tokens"])
-def test_a_limit_publishes_nothing(workspace: Any, limit: str) -> None:
+def test_a_run_that_exceeds_a_limit_publishes_nothing(workspace: Any, limit: str) -> None:
     repository = workspace.repository("project", FILES)
     outcome = workspace.run("index", repository.folder, limit, 1)
     assert outcome.code == 1
@@ -117,7 +117,7 @@ def test_a_limit_publishes_nothing(workspace: Any, limit: str) -> None:
         ("https://localhost:1/nothing.git", "error: "),
     ],
 )
-def test_what_cannot_be_indexed_is_one_line(workspace: Any, origin: str, message: str) -> None:
+def test_an_origin_that_cannot_be_indexed_is_reported_in_one_line(workspace: Any, origin: str, message: str) -> None:
     workspace.repository("empty")
     outcome = workspace.run("index", origin)
     assert outcome.code in (1, 2)
@@ -125,7 +125,7 @@ def test_what_cannot_be_indexed_is_one_line(workspace: Any, origin: str, message
     assert "Traceback" not in outcome.err
 
 
-def test_a_folder_that_is_no_repository_is_wrong_use(workspace: Any) -> None:
+def test_a_folder_that_is_not_a_repository_is_wrong_usage(workspace: Any) -> None:
     (workspace.folder / "plain").mkdir()
     outcome = workspace.run("index", "plain")
     assert outcome.code in (1, 2)
@@ -134,7 +134,7 @@ def test_a_folder_that_is_no_repository_is_wrong_use(workspace: Any) -> None:
 
 @pytest.fixture
 def branched(workspace: Any) -> Any:
-    """Give a repository whose default branch is indexed and that has a branch and a tag."""
+    """Return a repository with an indexed default branch, another branch and a tag."""
     files = FILES | {f"src/module_{number}.py": f"def module_{number}(): ...\n" for number in range(12)}
     repository = workspace.indexed("project", files)
     repository.git("checkout", "--quiet", "-b", "next")
@@ -144,7 +144,7 @@ def branched(workspace: Any) -> Any:
     return repository
 
 
-def test_a_branch_says_what_it_lies_on(workspace: Any, branched: Any) -> None:
+def test_the_report_of_a_branch_names_its_base(workspace: Any, branched: Any) -> None:
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     base, tip = branched.git("rev-parse", "main"), branched.git("rev-parse", "next")
     lines = outcome.out.splitlines()
@@ -158,7 +158,7 @@ def test_a_branch_says_what_it_lies_on(workspace: Any, branched: Any) -> None:
     ]
 
 
-def test_a_version_as_json(workspace: Any, branched: Any) -> None:
+def test_the_report_of_a_version_as_json(workspace: Any, branched: Any) -> None:
     body = workspace.run("index", branched.folder, "--tag", "v1", "--json").json
     assert (body["kind"], body["key"], body["base_ref"], body["base_paths"], body["mask"]) == (
         "overlay", "refs/tags/v1", "main", 2, 1,
@@ -166,13 +166,13 @@ def test_a_version_as_json(workspace: Any, branched: Any) -> None:
     assert (body["default_branch"], body["dropped"]) == (None, [])
 
 
-def test_a_dry_run_of_a_branch_is_of_its_diff(workspace: Any, branched: Any) -> None:
+def test_a_dry_run_of_a_branch_counts_its_diff(workspace: Any, branched: Any) -> None:
     body = workspace.run("index", branched.folder, "--branch", "next", "--dry-run", "--json").json
     assert (body["files"], body["base_paths"], body["base_ref"]) == (1, 2, "main")
     assert "2 changed paths over main" in workspace.run("index", branched.folder, "--branch", "next", "--dry-run").out
 
 
-def test_a_tag_of_what_is_not_indexed_brings_the_default_branch_first(workspace: Any) -> None:
+def test_a_tag_of_an_unindexed_repository_indexes_the_default_branch_first(workspace: Any) -> None:
     repository = workspace.repository("project", FILES)
     repository.git("tag", "v1")
     outcome = workspace.run("index", repository.folder, "--tag", "v1")
@@ -181,7 +181,7 @@ def test_a_tag_of_what_is_not_indexed_brings_the_default_branch_first(workspace:
     assert any(line.startswith("project: tag v1 at ") for line in lines)
 
 
-def test_a_branch_that_is_gone_is_dropped_and_said(workspace: Any, branched: Any) -> None:
+def test_a_deleted_branch_is_dropped_and_reported(workspace: Any, branched: Any) -> None:
     workspace.run("index", branched.folder, "--branch", "next")
     branched.git("branch", "--delete", "--force", "next")
     outcome = workspace.run("index", branched.folder, "--branch", "next")
@@ -192,7 +192,7 @@ def test_a_branch_that_is_gone_is_dropped_and_said(workspace: Any, branched: Any
     assert "has no branch next; it has main" in outcome.err
 
 
-def test_a_run_of_another_version_says_what_it_dropped(workspace: Any, branched: Any) -> None:
+def test_a_run_of_another_version_reports_dropped_branches(workspace: Any, branched: Any) -> None:
     workspace.run("index", branched.folder, "--branch", "next")
     branched.git("branch", "--delete", "--force", "next")
     branched.commit({"src/more.py": "x = 1\n"})
@@ -201,7 +201,7 @@ def test_a_run_of_another_version_says_what_it_dropped(workspace: Any, branched:
     )
 
 
-def test_one_version_is_removed(workspace: Any, branched: Any) -> None:
+def test_a_single_version_is_removed(workspace: Any, branched: Any) -> None:
     workspace.run("index", branched.folder, "--tag", "v1")
     outcome = workspace.run("repos", "rm", "project", "--tag", "v1", "--json")
     assert outcome.json == {"removed": "project", "ref": "v1"}
@@ -211,7 +211,7 @@ def test_one_version_is_removed(workspace: Any, branched: Any) -> None:
     )  # fmt: skip
 
 
-def test_a_working_tree_is_indexed_from_inside_it(workspace: Any, branched: Any) -> None:
+def test_a_working_tree_can_be_indexed_from_a_subfolder(workspace: Any, branched: Any) -> None:
     (branched.folder / "src" / "draft.py").write_text("def only_a_draft() -> None: ...\n")
     outcome = workspace.run("index", "--workspace", branched.folder / "src")
     assert outcome.out.startswith(f"project: workspace {branched.folder} at ")
@@ -222,7 +222,7 @@ def test_a_working_tree_is_indexed_from_inside_it(workspace: Any, branched: Any)
     assert workspace.run("repos", "rm", "project", "--workspace", branched.folder / "src").code == 0
 
 
-def test_working_trees_whose_folders_were_deleted_are_named_and_removed(workspace: Any, branched: Any) -> None:
+def test_working_trees_with_deleted_folders_are_named_and_removed(workspace: Any, branched: Any) -> None:
     trees = [workspace.folder / name for name in ("one", "two", "three")]
     for tree in trees:
         branched.git("worktree", "add", "--quiet", "--detach", str(tree))
@@ -240,10 +240,10 @@ def test_working_trees_whose_folders_were_deleted_are_named_and_removed(workspac
         body = workspace.run("repos", "collect", *flags, "--json").json
         assert (body["gone"], body["dropped"]) == (gone, dropped)
     versions = workspace.run("repos", "list", "--json").json["repos"][0]["versions"]
-    assert [one["ref"] for one in versions] == ["main", f"workspace:{trees[2]}"]
+    assert [version["ref"] for version in versions] == ["main", f"workspace:{trees[2]}"]
 
 
-def test_a_working_tree_is_asked_for_from_inside_it(workspace: Any, branched: Any) -> None:
+def test_a_working_tree_can_be_searched_from_a_subfolder(workspace: Any, branched: Any) -> None:
     (branched.folder / "src" / "draft.py").write_text("def only_a_draft() -> None: ...\n")
     workspace.run("index", "--workspace", branched.folder)
     inside = branched.folder / "src"
@@ -269,14 +269,14 @@ def test_a_working_tree_is_asked_for_from_inside_it(workspace: Any, branched: An
         (("project", "--branch", "a..b"), "is not the name of a branch"),
     ],
 )
-def test_what_names_no_version_is_wrong_use(workspace: Any, options: tuple[str, ...], message: str) -> None:
+def test_invalid_version_options_are_wrong_usage(workspace: Any, options: tuple[str, ...], message: str) -> None:
     workspace.repository("project", FILES)
     outcome = workspace.run("index", *options)
     assert outcome.code == 2
     assert message in outcome.error
 
 
-def test_a_branch_whose_name_is_not_utf_8_is_asked_for_as_it_is_typed_or_shown(workspace: Any, indexed: Any) -> None:
+def test_a_branch_name_that_is_not_utf_8_can_be_given_as_typed_or_as_shown(workspace: Any, indexed: Any) -> None:
     indexed.git("update-ref", b"refs/heads/caf\xe9", "HEAD")
     missing = workspace.run("index", indexed.folder, "--branch", "x")
     assert missing.err.endswith(r"has no branch x; there is caf\xe9, main" "\n")
@@ -284,15 +284,15 @@ def test_a_branch_whose_name_is_not_utf_8_is_asked_for_as_it_is_typed_or_shown(w
     assert workspace.run("files", "project", "--branch", os.fsdecode(b"caf\xe9"), "--json").json["ref"] == r"caf\xe9"
 
 
-def test_interrupted_runs_say_how_to_go_on_and_the_next_run_does(workspace: Any) -> None:
-    # Enough for some seconds on any machine, so that the signal comes before the end.
+def test_an_interrupted_run_says_how_to_continue_and_the_next_run_does(workspace: Any) -> None:
+    # Enough for some seconds on any machine, so that the signal arrives before the end.
     functions = "".join(f"def function_{number}() -> int:\n    return {number} * 'x'\n\n\n" for number in range(400))
     files = {f"module_{number}.py": f"NUMBER = {number}\n\n\n{functions}" for number in range(300)}
     repository = workspace.repository("project", files)
     process = subprocess.Popen(
         [sys.executable, "-m", "codequarry.cli.main", "index", str(repository.folder)],
         cwd=workspace.folder, env=workspace.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        # A shell that starts the tests in the background has them ignore Ctrl-C, and their children with them.
+        # A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
         start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stderr is not None

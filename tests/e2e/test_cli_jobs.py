@@ -1,4 +1,4 @@
-"""`codequarry jobs` as a person runs it."""
+"""`codequarry jobs` as users run it."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from codequarry.shared.store.factory import open_store
 
 @pytest.fixture
 def failed(workspace):
-    """Give the id of a job of that user's index that failed."""
+    """Return the id of a failed job in the user's index."""
     settings = SettingsModel(home=workspace.folder / "home")
     settings.home.mkdir()
     embedder = open_embedder(settings.embedding, settings.home / "models")
@@ -27,7 +27,7 @@ def failed(workspace):
     return job.id
 
 
-def test_a_failed_job_is_listed_shown_with_its_reasons_retried_and_cancelled(workspace, failed):
+def test_a_failed_job_is_listed_shown_retried_and_cancelled(workspace, failed):
     listed = workspace.run("jobs", "list", "--state", "failed", "--json").json
     assert ([job["job_id"] for job in listed["jobs"]], listed["total"]) == ([failed], 1)
     assert failed in workspace.run("jobs", "list").out
@@ -38,7 +38,7 @@ def test_a_failed_job_is_listed_shown_with_its_reasons_retried_and_cancelled(wor
     assert (outcome.code, "has ended" in outcome.error) == (2, True)
 
 
-def test_what_there_is_not_is_said(workspace):
+def test_empty_lists_and_unknown_jobs_are_reported(workspace):
     assert workspace.run("jobs", "list", "--json").json == {"jobs": [], "total": 0}
     assert "known: queued" in workspace.run("jobs", "list", "--state", "lost").error
     assert workspace.run("jobs", "show", "nope").code == 1

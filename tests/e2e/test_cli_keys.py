@@ -1,4 +1,4 @@
-"""`codequarry keys` as a person uses it, and the service that asks for them."""
+"""`codequarry keys` as users run it, and the service that requires them."""
 
 import json
 import re
@@ -25,22 +25,24 @@ def ask(url, path, key=None):
             return error.code, error.read().decode()
 
 
-def test_a_key_is_made_before_anything_is_indexed_and_stays_when_another_model_is(workspace, place_table):
+def test_a_key_made_before_any_index_survives_the_choice_of_another_model(workspace, place_table):
     place_table(workspace.folder / "home" / "models" / "small", 64)
     made = workspace.run("keys", "create", "ci", "--repo", "team-*", "--scope", "index", "--scope", "search")
     assert made.code == 0, made.err
     key = made.out.strip()
     assert key.startswith("cq_") and key not in made.err
     listed = workspace.run("keys", "list", "--json").json["keys"]
-    assert [(one["name"], one["scopes"], one["state"]) for one in listed] == [("ci", ["search", "index"], "active")]
+    assert [(entry["name"], entry["scopes"], entry["state"]) for entry in listed] == [
+        ("ci", ["search", "index"], "active")
+    ]
     assert key.rpartition("_")[2] not in workspace.run("keys", "list", "--json").out
     repository = workspace.repository("project", {"a.py": "x = 1\n"})
     smaller = {"CODEQUARRY_EMBEDDING__MODEL": "small"}
     assert workspace.run("index", repository.folder, variables=smaller).code == 0
-    assert [one["name"] for one in workspace.run("keys", "list", "--json").json["keys"]] == ["ci"]
+    assert [entry["name"] for entry in workspace.run("keys", "list", "--json").json["keys"]] == ["ci"]
 
 
-def test_grants_are_given_and_taken_and_go_with_their_repository(workspace):
+def test_grants_are_added_and_removed_and_end_with_their_repository(workspace):
     workspace.indexed("core", {"a.py": "x = 1\n"})
     workspace.run("keys", "create", "reader", "--repo", "core", "--path", "docs/", "--not-path", "docs/x/")
     granted = workspace.run("keys", "grant", "reader", "--repo", "site", "--json").json
@@ -52,7 +54,7 @@ def test_grants_are_given_and_taken_and_go_with_their_repository(workspace):
     ]
     assert "site (no such repository yet)" in workspace.run("keys", "show", "reader").out
     assert workspace.run("repos", "rm", "core", "--yes").code == 0
-    assert [one["repos"] for one in workspace.run("keys", "show", "reader", "--json").json["grants"]] == ["site"]
+    assert [grant["repos"] for grant in workspace.run("keys", "show", "reader", "--json").json["grants"]] == ["site"]
     taken = workspace.run("keys", "grant", "reader", "--remove", "--repo", "site", "--json").json
     assert taken["grants"] == []
 
@@ -70,7 +72,7 @@ def test_grants_are_given_and_taken_and_go_with_their_repository(workspace):
         (("grant", "x", "--remove", "--repo", "a", "--path", "b/"), 2, "--remove"),
     ],
 )
-def test_what_can_not_be_is_refused_in_one_line(workspace, arguments, code, says):
+def test_wrong_usage_is_refused_in_one_line(workspace, arguments, code, says):
     outcome = workspace.run("keys", *arguments)
     assert outcome.code == code
     assert says in outcome.error
@@ -84,10 +86,10 @@ def test_a_key_is_rotated_without_a_gap_and_revoked_while_the_service_runs(works
         command, cwd=workspace.folder, env=workspace.environment, stderr=subprocess.PIPE, text=True
     )
     try:
-        said = next(line for line in process.stderr if "listens on" in line)
-        url = f"http://127.0.0.1:{said.strip().rpartition(':')[2]}"
+        announced = next(line for line in process.stderr if "listens on" in line)
+        url = f"http://127.0.0.1:{announced.strip().rpartition(':')[2]}"
         assert ask(url, "/repos")[0] == 401
-        assert [one["name"] for one in json.loads(ask(url, "/repos", first)[1])["repos"]] == ["core"]
+        assert [repo["name"] for repo in json.loads(ask(url, "/repos", first)[1])["repos"]] == ["core"]
         second = workspace.run("keys", "rotate", "ci", "--keep", "1h").out.strip()
         assert _soon(url, second, 200)
         assert ask(url, "/repos", first)[0] == 200
@@ -102,7 +104,7 @@ def test_a_key_is_rotated_without_a_gap_and_revoked_while_the_service_runs(works
 
 
 def _soon(url, key, status):
-    """Tell whether a key is answered so within the seconds that the service takes to notice."""
+    """Return whether a key gets this status within the seconds that the service takes to notice a change."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while ask(url, "/repos", key)[0] != status:
         if time.monotonic() > deadline:

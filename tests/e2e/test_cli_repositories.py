@@ -1,4 +1,4 @@
-"""`codequarry sync`, `repos add` and `repos rename` as a person runs them."""
+"""`codequarry sync`, `repos add` and `repos rename` as users run them."""
 
 import json
 
@@ -22,15 +22,18 @@ def core(workspace):
 
 def indexed(workspace):
     repos = workspace.run("repos", "list", "--json").json["repos"]
-    return {one["name"]: sorted(version["ref"] for version in one["versions"]) for one in repos}
+    return {repo["name"]: sorted(version["ref"] for version in repo["versions"]) for repo in repos}
 
 
-def test_the_index_is_brought_to_what_the_settings_say(workspace, core):
+def test_sync_makes_the_index_match_the_settings(workspace, core):
     dry = workspace.run("sync", "--dry-run", "--json").json
-    assert [(one["action"], one["ref"]) for one in dry["actions"]] == [("add", ""), ("index", "refs/heads/release/1")]
+    assert [(action["action"], action["ref"]) for action in dry["actions"]] == [
+        ("add", ""),
+        ("index", "refs/heads/release/1"),
+    ]
     assert indexed(workspace) == {}
     done = workspace.run("sync", "--json").json
-    assert {one["state"] for one in done["actions"]} == {"done"}
+    assert {action["state"] for action in done["actions"]} == {"done"}
     assert indexed(workspace) == {"core": ["main", "release/1"]}
     assert workspace.run("repos", "list", "--json").json["repos"][0]["skipped"] == {"excluded": 1}
     again = workspace.run("sync")
@@ -38,7 +41,7 @@ def test_the_index_is_brought_to_what_the_settings_say(workspace, core):
     assert "already matches the settings" in again.err
 
 
-def test_what_is_wrong_with_one_repository_fails_the_command_after_the_others(workspace, core):
+def test_an_error_of_one_repository_fails_the_command_after_the_others_are_done(workspace, core):
     settings = SETTINGS + '\n[[repositories]]\norigin = "nowhere"\n'
     (workspace.folder / "codequarry.toml").write_text(settings)
     outcome = workspace.run("sync")
@@ -59,8 +62,8 @@ def test_a_repository_is_added_renamed_and_left_to_a_service(workspace, core):
     assert workspace.run("jobs", "list", "--state", "queued", "--json").json["total"] == 1
 
 
-def test_what_could_not_be_fetched_fails_the_command_although_its_job_waits(workspace):
-    """Nobody may be there who tries again."""
+def test_a_failed_fetch_fails_the_command_although_its_job_is_queued(workspace):
+    """There may be no service or worker that retries it."""
     outcome = workspace.run("repos", "add", "http://127.0.0.1:1/team/away.git", "--json")
     assert outcome.code == 1
     [job] = json.loads(outcome.out)["jobs"]
@@ -68,7 +71,7 @@ def test_what_could_not_be_fetched_fails_the_command_although_its_job_waits(work
     assert "codequarry serve or a worker will retry it" in outcome.err
 
 
-def test_what_waits_for_a_repository_that_is_removed_does_not_bring_it_back(workspace, core):
+def test_queued_jobs_of_a_removed_repository_do_not_bring_it_back(workspace, core):
     (workspace.folder / "codequarry.toml").unlink()
     workspace.run("repos", "add", core.folder)
     workspace.run("repos", "add", core.folder, "--branch", "release/1", "--detach")

@@ -14,7 +14,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def place(new_workspace: Callable[[], Any]) -> Any:
-    """Give a workspace whose repository is indexed at main, at a tag before it, at a branch and as a working tree."""
+    """Return a workspace with a repository indexed at main, at an older tag, at a branch and as a working tree."""
     place = new_workspace()
     repository = place.repository("project", FILES)
     repository.git("tag", "v1")
@@ -50,13 +50,13 @@ def commit_of(place: Any, name: str) -> str:
         (["--workspace", "project/src"], None, "retry_dirty", "src/dirty.py"),
     ],
 )
-def test_a_search_sees_the_version_that_is_named(place: Any, flags: list[str], ref: str, query: str, path: str) -> None:
+def test_a_search_uses_the_named_version(place: Any, flags: list[str], ref: str, query: str, path: str) -> None:
     hit = place.run("search", query, *flags, "--json").json["results"][0]
     assert hit["path"] == path
     assert hit["ref"] == (ref or f"workspace:{place.folder / 'project'}")
 
 
-def test_a_search_at_a_commit_by_its_first_digits(place: Any) -> None:
+def test_a_search_accepts_an_abbreviated_commit(place: Any) -> None:
     commit = commit_of(place, "v1")
     answer = place.run("search", "take_job", "--commit", commit[:9], "--json").json
     assert {(hit["path"], hit["commit"]) for hit in answer["results"] if hit["symbol_name"] == "take_job"} == {
@@ -64,7 +64,7 @@ def test_a_search_at_a_commit_by_its_first_digits(place: Any) -> None:
     }
 
 
-def test_files_of_a_version_are_what_git_has_there(place: Any) -> None:
+def test_the_files_of_a_version_equal_gits_listing(place: Any) -> None:
     listing = place.work_tree("project").git("ls-tree", "-r", "dev").splitlines()
     expected = {line.split("\t")[1]: line.split()[2] for line in listing}
     for flags in (["--branch", "dev"], ["--commit", commit_of(place, "dev")]):
@@ -74,13 +74,13 @@ def test_files_of_a_version_are_what_git_has_there(place: Any) -> None:
         assert body["freshness"]["commits_behind"] == 0
 
 
-def test_chunks_of_a_version(place: Any) -> None:
+def test_the_chunks_of_a_version_are_listed(place: Any) -> None:
     old = place.run("chunks", "project", "src/retry.py", "--tag", "v1", "--json").json
     assert "min(" not in old["chunks"][0]["text"]
     assert "min(" in place.run("chunks", "project", "src/retry.py", "--json").json["chunks"][0]["text"]
 
 
-def test_two_versions_at_once_and_a_version_that_is_not_there_are_refused(place: Any) -> None:
+def test_two_versions_at_once_or_an_unknown_version_are_refused(place: Any) -> None:
     both = place.run("files", "project", "--branch", "dev", "--tag", "v1")
     assert both.code == 2 and "mutually exclusive" in both.error
     missing = place.run("search", "x", "--branch", "nope", "--repo", "project")
@@ -90,11 +90,11 @@ def test_two_versions_at_once_and_a_version_that_is_not_there_are_refused(place:
 
 def test_repositories_are_listed_with_their_versions(place: Any) -> None:
     (project,) = place.run("repos", "list", "--json").json["repos"]
-    versions = {(one["kind"], one["ref"]): one["indexed_commit"] for one in project["versions"]}
+    versions = {(version["kind"], version["ref"]): version["indexed_commit"] for version in project["versions"]}
     assert versions["branch", "main"] == commit_of(place, "main")
     assert versions["branch", "dev"] == commit_of(place, "dev")
     assert versions["tag", "v1"] == commit_of(place, "v1")
-    assert next(one["ref"] for one in project["versions"]) == "main"
+    assert next(version["ref"] for version in project["versions"]) == "main"
     assert len(versions) == 4
     shown = [line.split()[:2] for line in place.run("repos", "list").out.splitlines()]
     assert shown[0] == ["project", "main"]
@@ -102,23 +102,23 @@ def test_repositories_are_listed_with_their_versions(place: Any) -> None:
     assert shown[3][0].startswith("workspace:")
 
 
-def test_a_comparison_names_what_was_added_removed_moved_and_changed(place: Any) -> None:
+def test_a_comparison_lists_added_removed_moved_and_changed_hits(place: Any) -> None:
     body = place.run("diff-search", "retry job", "--from", "v1", "--to", "dev", "--json").json
-    changes = {(one["change"], one["symbol"], one["path"]) for one in body["results"]}
+    changes = {(hit["change"], hit["symbol"], hit["path"]) for hit in body["results"]}
     assert changes == {
         ("changed", "retry_delay", "src/retry.py"),
         ("moved", "take_job", "src/jobs/queue.py"),
         ("added", "retry_limit", "src/limits.py"),
         ("added", "retry_on_dev", "src/dev.py"),
     }
-    moved = next(one for one in body["results"] if one["change"] == "moved")
+    moved = next(hit for hit in body["results"] if hit["change"] == "moved")
     assert (moved["from"]["path"], moved["to"]["path"]) == ("src/queue.py", "src/jobs/queue.py")
     assert (moved["from"]["commit"], moved["to"]["commit"]) == (commit_of(place, "v1"), commit_of(place, "dev"))
     back = place.run("diff-search", "retry job", "--from", "dev", "--to", "v1", "--json").json
-    assert {one["change"] for one in back["results"] if one["symbol"].startswith("retry_")} == {"changed", "removed"}
+    assert {hit["change"] for hit in back["results"] if hit["symbol"].startswith("retry_")} == {"changed", "removed"}
 
 
-def test_a_comparison_for_a_person_shows_what_changed(place: Any) -> None:
+def test_a_comparison_as_text_shows_the_changes(place: Any) -> None:
     outcome = place.run("diff-search", "retry_delay", "--from", "v1", "--to", "main", "--repo", "project")
     head, *code = outcome.out.split("\n\n")[0].splitlines()
     assert head.startswith("changed  src/retry.py:1-2  retry_delay")
@@ -126,13 +126,13 @@ def test_a_comparison_for_a_person_shows_what_changed(place: Any) -> None:
     assert "among the hits:" in outcome.err
 
 
-def test_what_is_the_same_in_both_is_shown_on_demand(place: Any) -> None:
+def test_unchanged_hits_are_shown_on_request(place: Any) -> None:
     flags = ("diff-search", "stay_as_it_is", "--from", "v1", "--to", "main")
     assert "stay_as_it_is" not in place.run(*flags).out
     assert "unchanged  src/stay.py" in place.run(*flags, "--all").out
 
 
-def test_a_branch_called_like_the_key_of_another_one_hides_neither(new_workspace: Callable[[], Any]) -> None:
+def test_a_branch_named_like_the_ref_of_another_branch_hides_neither(new_workspace: Callable[[], Any]) -> None:
     place = new_workspace()
     repository = place.repository("project", FILES)
     repository.git("update-ref", "refs/heads/refs/heads/main", "main")

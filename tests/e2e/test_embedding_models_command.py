@@ -1,4 +1,4 @@
-"""`codequarry models` as a person and a program see it."""
+"""`codequarry models` for users and for programs."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty data folder and a folder without settings."""
+    """Return an empty data folder, and change to a folder without settings."""
     monkeypatch.setenv("CODEQUARRY_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
@@ -29,14 +29,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def call(home: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     def call(*arguments: str) -> tuple[int, str, str]:
         code = run(arguments)
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return call
 
 
 def models_of(out: str) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in json.loads(out)["models"]}
+    return {model["name"]: model for model in json.loads(out)["models"]}
 
 
 def test_every_known_model_is_listed_with_its_shape(call: Call) -> None:
@@ -51,7 +51,7 @@ def test_every_known_model_is_listed_with_its_shape(call: Call) -> None:
     assert "minilm: codequarry models install minilm" in err
 
 
-def test_the_json_has_everything_that_the_table_has(call: Call, home: Path) -> None:
+def test_the_json_has_everything_in_the_table(call: Call, home: Path) -> None:
     code, out, _ = call("models", "--json")
     assert code == 0
     models = models_of(out)
@@ -60,11 +60,11 @@ def test_the_json_has_everything_that_the_table_has(call: Call, home: Path) -> N
     assert (nomic["dimension"], nomic["window"], nomic["document_prefix"]) == (768, 8192, "search_document: ")
     assert nomic["state"] == "missing"
     assert nomic["how"].endswith(f"into {home / 'models' / 'nomic-embed-text-v1.5'}")
-    assert [name for name, one in models.items() if one["in_use"]] == ["codequarry-1"]
-    assert [one["name"] for one in json.loads(out)["rerankers"]] == [one.name for one in RERANKERS]
+    assert [name for name, model in models.items() if model["in_use"]] == ["codequarry-1"]
+    assert [model["name"] for model in json.loads(out)["rerankers"]] == [known.name for known in RERANKERS]
 
 
-def test_a_model_that_someone_put_there_is_listed_as_ready(call: Call, home: Path) -> None:
+def test_a_model_placed_by_hand_is_listed_as_ready(call: Call, home: Path) -> None:
     for name in ("bge-small-en-v1.5", "mine"):
         folder = home / "models" / name
         folder.mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_a_model_that_someone_put_there_is_listed_as_ready(call: Call, home: Pat
     shutil.rmtree(home)
 
 
-def test_a_token_table_that_someone_put_there_is_listed_as_ready(
+def test_a_token_table_placed_by_hand_is_listed_as_ready(
     call: Call, home: Path, place_table: Callable[[Path, int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place_table(home / "models" / "ours", 32)
@@ -110,14 +110,14 @@ def test_an_api_with_its_key_is_ready_and_the_key_is_not_shown(call: Call, monke
         ("jina-code", "error: 'jina-embeddings-v2-base-code' cannot be installed by this command; put model.onnx"),
     ],
 )
-def test_installing_what_cannot_be_installed_is_wrong_use(call: Call, name: str, said: str) -> None:
+def test_installing_a_model_that_cannot_be_installed_is_wrong_usage(call: Call, name: str, said: str) -> None:
     code, out, err = call("models", "install", name)
     assert (code, out) == (2, "")
     assert err.startswith(said)
     assert err.count("\n") == 1
 
 
-def test_a_damaged_table_is_listed_as_such_and_hides_no_other(
+def test_a_damaged_table_is_listed_as_damaged_and_hides_no_other_model(
     call: Call, home: Path, place_table: Callable[[Path, int], Path]
 ) -> None:
     folder = place_table(home / "models" / "mine", 64)
@@ -129,7 +129,7 @@ def test_a_damaged_table_is_listed_as_such_and_hides_no_other(
     assert "is damaged" in listed["mine"]["how"]
 
 
-def test_a_table_that_lacks_a_file_says_which(call: Call, home: Path, place_table: Callable[[Path, int], Path]) -> None:
+def test_a_table_with_a_missing_file_names_it(call: Call, home: Path, place_table: Callable[[Path, int], Path]) -> None:
     folder = place_table(home / "models" / "mine", 64)
     (folder / "vocabulary.txt").unlink()
     with pytest.raises(EmbeddingError, match=r"mine is not an embedding model: it has no vocabulary.txt$"):

@@ -1,4 +1,4 @@
-"""`external_models = false`: a repository's code goes to no model on another machine, by no way."""
+"""`external_models = false`: a repository's code is never sent to a model on another machine."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ ELSEWHERE = {"CODEQUARRY_EMBEDDING__MODEL": "text-embedding-3-small", "CODEQUARR
         ("https://models.example.org/v1", True),
     ],
 )
-def test_a_server_of_this_machine_is_no_external_model(url: str, leaves: bool) -> None:
+def test_a_server_on_this_machine_is_not_an_external_model(url: str, leaves: bool) -> None:
     embedder = OpenAICompatibleEmbedder(EmbeddingSettings(model="some-model", base_url=url, dimensions=8))
     settings = SettingsModel(repositories=(RepositorySettings(origin=ORIGIN, external_models=False),))
     try:
@@ -39,7 +39,7 @@ def test_a_server_of_this_machine_is_no_external_model(url: str, leaves: bool) -
         embedder.close()
 
 
-def test_neither_indexing_nor_a_migration_sends_its_code_away(workspace: Any) -> None:
+def test_neither_indexing_nor_a_migration_sends_the_code_away(workspace: Any) -> None:
     repository = workspace.indexed("secret", {"a.py": "def a():\n    return 1\n"})
     (workspace.folder / "home" / "config.toml").write_text(
         f'[[repositories]]\norigin = "{repository.folder}"\nexternal_models = false\n'

@@ -1,4 +1,4 @@
-"""Runs one after the other, as a repository lives: what each says, and what is left when one is removed."""
+"""Successive runs on a repository: the report of each, and what is left after a removal."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ def live(workshop) -> set[str]:
 
 
 @pytest.mark.parametrize("processes", [0, 2])
-def test_a_second_run_touches_only_what_changed_and_says_so(make_repository, make_workshop, processes):
+def test_a_second_run_touches_only_changed_files_and_reports_them(make_repository, make_workshop, processes):
     repository = make_repository(files=FILES)
     workshop = make_workshop(processes=processes)
     request = IndexRequest(repository.origin)
@@ -45,7 +45,7 @@ def test_a_second_run_touches_only_what_changed_and_says_so(make_repository, mak
     assert live(workshop) == FILES.keys() - {"src/f2.py"} | {"src/new.py"}
 
 
-def test_a_file_that_comes_back_pays_for_no_embedding(make_repository, make_workshop):
+def test_a_file_that_comes_back_needs_no_embedding(make_repository, make_workshop):
     repository = make_repository(files=FILES)
     workshop = make_workshop()
     request = IndexRequest(repository.origin)
@@ -59,7 +59,7 @@ def test_a_file_that_comes_back_pays_for_no_embedding(make_repository, make_work
     assert (report.embedded, report.reused_embeddings) == (0, 1)
 
 
-def test_progress_is_told_and_forgotten(make_repository, make_workshop):
+def test_progress_is_reported_and_deleted_at_the_end(make_repository, make_workshop):
     workshop = make_workshop(indexing={"batch_files": 10})
     states = []
     index_repository(IndexRequest(make_repository(files=FILES).origin), workshop, states.append)
@@ -70,9 +70,7 @@ def test_progress_is_told_and_forgotten(make_repository, make_workshop):
     assert read_progress(workshop.store, "project") is None
 
 
-def test_a_failed_run_leaves_its_progress_and_a_note_of_where_it_came_from(
-    make_repository, make_workshop, make_workshop_that_fails
-):
+def test_a_failed_run_leaves_its_progress_and_the_origin(make_repository, make_workshop, make_workshop_that_fails):
     repository = make_repository(files=FILES)
     workshop = make_workshop(indexing={"batch_files": 10})
     with pytest.raises(ValueError, match="the model is ill"):
@@ -102,7 +100,7 @@ def make_workshop_that_fails():
     return lambda workshop: replace(workshop, embedder=Ill(workshop.embedder))
 
 
-def test_another_branch_moves_the_repository_and_stays_chosen(make_repository, make_workshop):
+def test_another_default_branch_moves_the_repository_and_stays_chosen(make_repository, make_workshop):
     repository = make_repository(files=FILES)
     repository.git("checkout", "--quiet", "-b", "dev")
     repository.write("dev.py", "x = 1\n")
@@ -116,7 +114,7 @@ def test_another_branch_moves_the_repository_and_stays_chosen(make_repository, m
     assert (report.ref, report.commit, report.changed) == ("dev", dev, False)
 
 
-def test_without_a_chosen_branch_the_head_of_the_origin_is_followed(make_repository, make_workshop):
+def test_without_a_chosen_branch_the_origins_head_is_followed(make_repository, make_workshop):
     repository = make_repository(files=FILES)
     workshop = make_workshop()
     index_repository(IndexRequest(repository.origin), workshop)
@@ -124,10 +122,10 @@ def test_without_a_chosen_branch_the_head_of_the_origin_is_followed(make_reposit
     assert index_repository(IndexRequest(repository.origin), workshop).ref == "trunk"
 
 
-def test_two_origins_with_one_base_name_are_told_apart(make_repository, make_workshop):
-    one, two = make_repository("one/app", FILES), make_repository("two/app", {"a.py": "a = 1\n"})
+def test_two_origins_with_the_same_base_name_get_different_names(make_repository, make_workshop):
+    ours, theirs = make_repository("one/app", FILES), make_repository("two/app", {"a.py": "a = 1\n"})
     workshop = make_workshop()
-    first, second = (index_repository(IndexRequest(each.origin), workshop) for each in (one, two))
+    first, second = (index_repository(IndexRequest(repository.origin), workshop) for repository in (ours, theirs))
     assert (first.repo, first.name_note) == ("app", "")
     assert second.repo == "two-app"
     assert "this one is 'two-app'" in second.name_note
@@ -135,9 +133,9 @@ def test_two_origins_with_one_base_name_are_told_apart(make_repository, make_wor
 
 
 def test_a_removed_repository_leaves_nothing(make_repository, make_workshop):
-    one, two = make_repository("one", FILES), make_repository("two", {"a.py": "a = 1\n"})
+    ours, theirs = make_repository("one", FILES), make_repository("two", {"a.py": "a = 1\n"})
     workshop = make_workshop()
-    for repository in (one, two):
+    for repository in (ours, theirs):
         index_repository(IndexRequest(repository.origin), workshop)
     remove_repository("one", workshop.store, workshop.settings)
     assert live(workshop) == {"a.py"}
@@ -147,11 +145,11 @@ def test_a_removed_repository_leaves_nothing(make_repository, make_workshop):
     remove_repository("two", workshop.store, workshop.settings)
     assert read_identity(workshop.store) is None, "an empty index takes any model"
     assert [document.key for document in workshop.store.list_documents("")] == ["head"]
-    again = index_repository(IndexRequest(one.origin), workshop)
-    assert (again.chunks_live, again.embedded) == (40, 40), "its vectors had gone too"
+    again = index_repository(IndexRequest(ours.origin), workshop)
+    assert (again.chunks_live, again.embedded) == (40, 40), "its vectors were deleted too"
 
 
-def test_removing_what_is_not_there_says_what_is(make_repository, make_workshop):
+def test_removing_an_unknown_repository_names_the_indexed_ones(make_repository, make_workshop):
     workshop = make_workshop()
     with pytest.raises(NotIndexed, match="'x' is not indexed; indexed: none"):
         remove_repository("x", workshop.store, workshop.settings)
@@ -160,7 +158,7 @@ def test_removing_what_is_not_there_says_what_is(make_repository, make_workshop)
         remove_repository("x", workshop.store, workshop.settings)
 
 
-def test_removing_while_a_run_is_open_stops_that_run(make_repository, make_workshop):
+def test_removing_a_repository_during_a_run_stops_the_run(make_repository, make_workshop):
     repository = make_repository(files=FILES)
     workshop = make_workshop(indexing={"batch_files": 10})
     states = []
@@ -177,22 +175,22 @@ def test_removing_while_a_run_is_open_stops_that_run(make_repository, make_works
     assert index_repository(IndexRequest(repository.origin), workshop).chunks_live == 40
 
 
-def test_a_run_that_finds_another_one_alive_says_who(make_repository, make_workshop):
+def test_a_run_that_finds_another_run_names_its_holder(make_repository, make_workshop):
     repository = make_repository(files=FILES)
     workshop = make_workshop(indexing={"lease_seconds": 0.3})
     index_repository(IndexRequest(repository.origin), workshop)
     timeline = read_head(workshop.store).defaults["project"]
     change_head(workshop.store, lambda head: begin(head, timeline, "elsewhere"))
     report = index_repository(IndexRequest(repository.origin), workshop)
-    assert not report.changed, "nothing new has to wait for nobody"
+    assert not report.changed, "a run without changes does not wait"
     repository.commit("new")
     phases = []
     report = index_repository(IndexRequest(repository.origin), workshop, lambda state: phases.append(state.phase))
-    assert (report.changed, report.resumed) == (True, False), "what a silent run began is undone, not resumed"
+    assert (report.changed, report.resumed) == (True, False), "the transaction of a silent run is undone, not resumed"
     assert "waiting for elsewhere" in phases
 
 
-def test_the_count_of_the_store_is_that_of_the_report(make_repository, make_workshop):
+def test_the_stores_count_equals_the_report(make_repository, make_workshop):
     workshop = make_workshop()
     report = index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
     assert workshop.store.count(head_snapshot(read_head(workshop.store)), Filters()) == report.chunks_live

@@ -1,4 +1,4 @@
-"""The dry run: what it says against what the run then does, and that it does nothing."""
+"""The dry run: its estimate against what the run then does, and that it changes nothing."""
 
 import random
 
@@ -30,18 +30,18 @@ def varied(files: int, seed: int = 0) -> dict[str, str | bytes]:
 
 
 @pytest.mark.parametrize("files", [40, MANY])
-def test_chunks_and_tokens_come_within_30_percent(make_repository, make_workshop, files):
+def test_chunks_and_tokens_are_estimated_within_30_percent(make_repository, make_workshop, files):
     repository = make_repository(files=varied(files))
     workshop = make_workshop()
-    told = estimate(IndexRequest(repository.origin), workshop)
+    estimated = estimate(IndexRequest(repository.origin), workshop)
     done = index_repository(IndexRequest(repository.origin), workshop)
-    assert told.files == done.files_changed
-    assert told.chunks == pytest.approx(done.chunks_written, rel=0.3)
-    assert told.tokens == pytest.approx(done.tokens, rel=0.3)
-    assert told.skipped["vendored"] == done.skipped["vendored"]
-    assert told.skipped["binary"] == pytest.approx(done.skipped["binary"], rel=0.3)
-    assert told.seconds > 0
-    assert told.sampled <= estimating.SAMPLE_FILES + estimating.LARGEST_SHOWN
+    assert estimated.files == done.files_changed
+    assert estimated.chunks == pytest.approx(done.chunks_written, rel=0.3)
+    assert estimated.tokens == pytest.approx(done.tokens, rel=0.3)
+    assert estimated.skipped["vendored"] == done.skipped["vendored"]
+    assert estimated.skipped["binary"] == pytest.approx(done.skipped["binary"], rel=0.3)
+    assert estimated.seconds > 0
+    assert estimated.sampled <= estimating.SAMPLE_FILES + estimating.LARGEST_SHOWN
 
 
 def test_nothing_is_written_to_the_store(make_repository, make_workshop):
@@ -53,40 +53,40 @@ def test_nothing_is_written_to_the_store(make_repository, make_workshop):
     assert workshop.store.list_documents("") == []
 
 
-def test_the_largest_files_and_the_most_skipped_folders_are_named(make_repository, make_workshop):
+def test_the_largest_files_and_most_skipped_folders_are_named(make_repository, make_workshop):
     files = varied(30) | {"big/one.py": "x = 1\n" * 3000, "vendor/a/b.go": "b", "vendor/c.go": "c"}
-    told = estimate(IndexRequest(make_repository(files=files).origin), make_workshop())
-    path, size, chunks = told.largest_files[0]
+    estimated = estimate(IndexRequest(make_repository(files=files).origin), make_workshop())
+    path, size, chunks = estimated.largest_files[0]
     assert (path, size) == ("big/one.py", 18000)
     assert chunks > 1
-    assert [size for _, size, _ in told.largest_files] == sorted(
-        (size for _, size, _ in told.largest_files), reverse=True
+    assert [size for _, size, _ in estimated.largest_files] == sorted(
+        (size for _, size, _ in estimated.largest_files), reverse=True
     )
-    assert told.most_skipped_folders[:2] == (("node_modules", 9, "vendored"), ("vendor", 2, "vendored"))
+    assert estimated.most_skipped_folders[:2] == (("node_modules", 9, "vendored"), ("vendor", 2, "vendored"))
 
 
-def test_a_second_run_is_estimated_by_what_changed(make_repository, make_workshop):
+def test_a_second_run_is_estimated_by_its_changes(make_repository, make_workshop):
     repository = make_repository(files=varied(30))
     workshop = make_workshop()
     index_repository(IndexRequest(repository.origin), workshop)
     assert estimate(IndexRequest(repository.origin), workshop).files == 0
     repository.write("src/d0/f0.py", "def changed():\n    pass\n")
     repository.commit()
-    told = estimate(IndexRequest(repository.origin), workshop)
-    assert (told.files, told.chunks) == (1, 1)
+    estimated = estimate(IndexRequest(repository.origin), workshop)
+    assert (estimated.files, estimated.chunks) == (1, 1)
     whole = estimate(IndexRequest(repository.origin, full=True), workshop)
     assert whole.files > 30
-    assert whole.tokens == told.tokens, "what is in the cache costs nothing"
+    assert whole.tokens == estimated.tokens, "cached embeddings cost nothing"
 
 
 def test_a_price_gives_a_cost(make_repository, make_workshop):
     repository = make_repository(files=varied(10))
     assert estimate(IndexRequest(repository.origin), make_workshop()).cost is None
-    told = estimate(IndexRequest(repository.origin), make_workshop(embedding={"price_per_million_tokens": 2.0}))
-    assert told.cost == pytest.approx(2.0 * told.tokens / 1e6)
+    estimated = estimate(IndexRequest(repository.origin), make_workshop(embedding={"price_per_million_tokens": 2.0}))
+    assert estimated.cost == pytest.approx(2.0 * estimated.tokens / 1e6)
 
 
-def test_it_says_what_it_is_doing(make_repository, make_workshop):
+def test_progress_is_reported(make_repository, make_workshop):
     phases = []
     estimate(
         IndexRequest(make_repository(files=varied(5)).origin), make_workshop(), lambda state: phases.append(state.phase)

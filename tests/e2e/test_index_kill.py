@@ -1,4 +1,4 @@
-"""kill -9 at random moments of indexing, each followed by another run: the same rows as undisturbed."""
+"""`kill -9` at random moments of indexing, each followed by another run: the same rows as after an undisturbed run."""
 
 import random
 import signal
@@ -14,7 +14,7 @@ from codequarry.shared.catalog.repositories import read_progress
 from codequarry.shared.model import Filters
 from codequarry.shared.versions.snapshots import head_snapshot
 
-# What the command line does, with every step told to whoever holds the axe.
+# Does what the command line does, and prints every step so that the test can kill it there.
 CHILD = """
 import sys
 from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
@@ -36,8 +36,8 @@ CHANGED = 24
 
 def edit(repository, chance: random.Random) -> None:
     """Change, add and remove files, and commit."""
-    there = sorted(repository.listing())
-    for path in chance.sample(there, min(len(there), CHANGED)):
+    present = sorted(repository.listing())
+    for path in chance.sample(present, min(len(present), CHANGED)):
         if chance.random() < 0.2:
             repository.remove(path)
         else:
@@ -58,7 +58,7 @@ def start(home, origin: str, full: bool) -> subprocess.Popen[str]:
 
 
 def run_until(process: subprocess.Popen[str], steps: int, delay: float) -> bool:
-    """Let a run take so many steps and then kill it; True if it was faster."""
+    """Let a run take this many steps and then kill it; return True if it was faster."""
     assert process.stdout
     for _ in range(steps):
         if not process.stdout.readline():
@@ -70,7 +70,7 @@ def run_until(process: subprocess.Popen[str], steps: int, delay: float) -> bool:
 
 
 def contents(store) -> dict[str, object]:
-    """Return all that readers of head can see of every file."""
+    """Return everything that readers of head see of every file."""
     snapshot = head_snapshot(read_head(store))
     found: dict[str, object] = {}
     for file in store.files(snapshot):
@@ -83,10 +83,10 @@ def contents(store) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_killed_run_and_the_next_leave_what_one_undisturbed_run_leaves(
+def test_a_killed_run_and_the_next_run_leave_the_same_as_an_undisturbed_run(
     make_repository, make_workshop, tmp_path, seed
 ):
-    """The next run takes over at once, although nobody gave the lease back, and finishes or undoes what it finds."""
+    """The next run takes over at once although the lease was not released, and finishes or undoes what it finds."""
     chance = random.Random(seed)
     repository = make_repository(files={"first.py": content(chance)})
     edit(repository, chance)

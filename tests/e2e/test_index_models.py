@@ -12,7 +12,7 @@ from codequarry.shared.versions.snapshots import head_snapshot
 
 
 class Fussy:
-    """Refuses every text about poison, and gives the vectors of the others, as a server may."""
+    """Refuses every text about poison and returns the vectors of the others, as a server may."""
 
     def __init__(self, embedder):
         self._embedder = embedder
@@ -35,14 +35,16 @@ def test_a_file_with_a_refused_text_is_listed_and_the_others_are_indexed(make_re
     report = index_repository(IndexRequest(repository.origin), replace(workshop, embedder=Fussy(workshop.embedder)))
     assert (report.files_indexed, report.chunks_live) == (10, 10)
     assert report.skipped == {"embedder-refused": 1}
-    assert (report.embedded, report.reused_embeddings) == (10, 0), "what the refusing call made is made, not reused"
+    assert (report.embedded, report.reused_embeddings) == (10, 0), (
+        "vectors made by the refusing call count as made, not as reused"
+    )
     assert report.tokens > 0
     snapshot = head_snapshot(read_head(workshop.store))
     (record,) = workshop.store.files(snapshot, ["bad.py"])
     assert (record.verdict, record.detail, record.rows) == ("embedder-refused", "not such words", 0)
 
 
-def test_a_chunk_longer_than_the_window_has_a_row_a_stride_and_counts_once(make_repository, make_workshop, tmp_path):
+def test_a_chunk_longer_than_the_window_has_a_row_per_stride_and_counts_once(make_repository, make_workshop, tmp_path):
     long = "def long():\n" + "".join(f"    value_{line} = compute_something({line})\n" for line in range(40))
     repository = make_repository(files={"long.py": long, "short.py": "x = 1\n"})
     settings = EmbeddingSettings(context_window=64)

@@ -1,4 +1,4 @@
-"""The same runs on the real OpenSearch: the same contents as in the embedded store, whatever happened before."""
+"""The same runs on the real OpenSearch leave the same contents as in the embedded store, whatever happened before."""
 
 import random
 
@@ -33,7 +33,7 @@ def contents(store) -> dict[str, object]:
 
 
 class Killed:
-    """A store that answers a number of calls and then none."""
+    """A store that answers a number of calls and then fails."""
 
     def __init__(self, store, calls: int) -> None:
         self._store, self._calls = store, calls
@@ -58,7 +58,7 @@ def test_any_history_of_runs_and_crashes_leaves_the_same_on_both_stores(make_rep
         except StoreUnavailable:
             if chance.random() < 0.3:
                 _edit(repository, chance)
-        reports = [index_repository(request, each) for each in workshops]
+        reports = [index_repository(request, workshop) for workshop in workshops]
         assert reports[0].chunks_live == reports[1].chunks_live
         assert dict(reports[0].skipped) == dict(reports[1].skipped)
         assert contents(opensearch.store) == contents(embedded.store)
@@ -70,7 +70,7 @@ def test_any_history_of_runs_and_crashes_leaves_the_same_on_both_stores(make_rep
     assert contents(opensearch.store) == contents(embedded.store)
 
 
-def test_a_limit_and_a_removal_leave_nothing(make_repository, workshops):
+def test_an_exceeded_limit_and_a_removal_leave_nothing(make_repository, workshops):
     opensearch, _ = workshops
     repository = make_repository(files={f"f{n}.py": f"x = {n}\n" for n in range(20)})
     with pytest.raises(LimitExceeded):
@@ -81,7 +81,7 @@ def test_a_limit_and_a_removal_leave_nothing(make_repository, workshops):
     assert index_repository(IndexRequest(repository.origin), opensearch).chunks_live == 20
     remove_repository("project", opensearch.store, opensearch.settings)
     assert contents(opensearch.store) == {}
-    # Other machines have yet to delete their mirror; nothing else is left.
+    # Other machines have yet to delete their mirrors; nothing else is left.
     left = {document.key for document in opensearch.store.list_documents("")}
     assert {key for key in left if not key.startswith(LEFT_MIRROR_PREFIX)} == {"head"}
 

@@ -1,4 +1,4 @@
-"""Two processes index the same repository; the first is stopped for longer than its lease, and then goes on."""
+"""Two processes index the same repository; the first stalls for longer than its lease and then continues."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED
 from codequarry.shared.versions.snapshots import head_snapshot
 
-# What the command line does; it stops itself where it is told to, and is woken up by whoever started it.
+# Does what the command line does, suspends itself at the chosen call, and is resumed by the test.
 CHILD = """
 import os, signal, sys
 from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
@@ -66,7 +66,7 @@ def start(workshop: Workshop, origin: str, *where: object, full: bool = False) -
 
 def await_stop(process: subprocess.Popen[str]) -> None:
     _, status = os.waitpid(process.pid, os.WUNTRACED)
-    assert os.WIFSTOPPED(status), f"it ended with {os.waitstatus_to_exitcode(status)} before it stood still"
+    assert os.WIFSTOPPED(status), f"the run ended with {os.waitstatus_to_exitcode(status)} before it stalled"
 
 
 def files(store) -> dict[str, str]:
@@ -80,12 +80,12 @@ def change(repository, value: int) -> None:
     repository.commit()
 
 
-# Before the second batch, with the lease already looked up for it; before the retiring; just before the publication.
+# Before the second batch, after its lease check; before the retiring; just before the publication.
 @pytest.mark.parametrize(
     ("where", "full"), [(("create", 2), False), (("create", 2), True), (("retire", 1), False), (("count", 1), False)]
 )
-def test_a_run_that_stood_still_for_longer_than_its_lease_spoils_nothing(make_repository, workshop, where, full):
-    """The other one publishes; what the first does on waking up in the middle of a step is refused or never seen."""
+def test_a_run_that_stalled_for_longer_than_its_lease_does_no_damage(make_repository, workshop, where, full):
+    """The second run publishes; what the first does after waking in the middle of a step is refused or invisible."""
     repository = make_repository(files={f"f{number}.py": f"def f{number}():\n    return 1\n" for number in range(20)})
     index_repository(IndexRequest(repository.origin), workshop)
     change(repository, 1)
@@ -98,13 +98,13 @@ def test_a_run_that_stood_still_for_longer_than_its_lease_spoils_nothing(make_re
         published = read_head(workshop.store).timelines
     finally:
         first.send_signal(signal.SIGCONT)
-    _, said = first.communicate(timeout=TIMEOUT_SECONDS)
+    _, error = first.communicate(timeout=TIMEOUT_SECONDS)
     second.stderr.close()
     assert first.returncode != 0
-    assert said.startswith(("LeaseHeld", "Conflict")), said
+    assert error.startswith(("LeaseHeld", "Conflict")), error
     workshop.store.refresh()
     head = read_head(workshop.store)
-    assert head.timelines == published, "what the second one published stays"
+    assert head.timelines == published, "the publication of the second run stays"
     assert not head.open
     assert files(workshop.store) == repository.listing()
     for timeline in head.timelines:

@@ -1,4 +1,4 @@
-"""Tags, pull requests, commits and branches through a whole run, compared with what git lists."""
+"""Tags, pull requests, commits and branches through a whole run, compared with git's listing."""
 
 import hashlib
 
@@ -27,19 +27,19 @@ DEV, TAG, PULL = Ref("branch", "dev"), Ref("tag", "v1"), Ref("pull", "7")
 def version(workshop, ref: Ref, repo: str = "project"):
     """Return the newest record of a version."""
     head = read_head(workshop.store)
-    [timeline] = [one for one in head.of_repo(repo) if head.timelines[one].ref == ref.key]
+    [timeline] = [key for key in head.of_repo(repo) if head.timelines[key].ref == ref.key]
     return published_transactions(workshop.store, head, timeline)[-1]
 
 
 def live(workshop, ref: Ref) -> dict[str, str]:
-    """Return the indexed files of a version: path to blob."""
+    """Return the indexed files of a version as a mapping of path to blob."""
     snapshot = version_snapshot(read_head(workshop.store), version(workshop, ref))
     return {file.path: file.blob for file in workshop.store.files(snapshot) if file.verdict == INDEXED}
 
 
 @pytest.fixture
 def repository(make_repository):
-    """Give a repository with a branch that is one commit ahead."""
+    """Return a repository with a branch that is one commit ahead."""
     repository = make_repository(files=FILES)
     repository.git("checkout", "--quiet", "-b", "dev")
     repository.write("src/f00.py", "def changed():\n    return 'dev'\n")
@@ -49,7 +49,7 @@ def repository(make_repository):
 
 @pytest.fixture
 def index(repository, make_workshop):
-    """Return a function that indexes a version; its ``workshop`` is where."""
+    """Return a function that indexes a version; its ``workshop`` attribute has the index."""
     workshop = make_workshop()
 
     def run(ref: Ref | None = None, **fields):
@@ -68,7 +68,7 @@ def main(repository, index):
 
 
 @pytest.mark.parametrize("annotated", [True, False])
-def test_a_tag_is_the_commit_that_it_stands_for(repository, index, main, annotated):
+def test_a_tag_is_indexed_at_its_commit(repository, index, main, annotated):
     repository.git("tag", *(("--annotate", "--message", "first") if annotated else ()), "v1")
     report = index(TAG)
     tip = repository.git("rev-parse", "HEAD").decode().strip()
@@ -78,7 +78,7 @@ def test_a_tag_is_the_commit_that_it_stands_for(repository, index, main, annotat
 
 
 @pytest.mark.parametrize("name", ["refs/pull/7/head", "refs/merge-requests/7/head"])
-def test_a_pull_request_is_found_under_either_name(repository, index, main, name):
+def test_a_pull_request_is_found_under_either_ref(repository, index, main, name):
     tip = repository.git("rev-parse", "HEAD").decode().strip()
     repository.git("update-ref", name, tip)
     assert (index(PULL).ref, index(PULL).commit) == ("pull/7", tip)
@@ -93,7 +93,7 @@ def test_a_commit_is_found_by_its_first_digits(repository, index, main, digits):
     assert live(index.workshop, Ref("commit", tip)) == repository.listing(tip)
 
 
-def test_a_commit_that_no_branch_has_any_more_is_fetched_by_its_name(repository, index, main):
+def test_a_commit_that_is_on_no_branch_any_more_is_fetched_by_its_id(repository, index, main):
     tip = repository.git("rev-parse", "HEAD").decode().strip()
     repository.git("checkout", "--quiet", "main")
     repository.git("branch", "--delete", "--force", "dev")
@@ -101,15 +101,15 @@ def test_a_commit_that_no_branch_has_any_more_is_fetched_by_its_name(repository,
 
 
 @pytest.mark.parametrize("name", ["refs/pull/7/head", "refs/merge-requests/7/head"])
-def test_a_commit_at_which_only_a_pull_request_stands_is_found_by_its_first_digits(repository, index, main, name):
+def test_a_commit_at_the_tip_of_a_pull_request_is_found_by_its_first_digits(repository, index, main, name):
     tip = repository.git("rev-parse", "HEAD").decode().strip()
     hide_in_pull_request(repository, name, tip)
     assert index(Ref("commit", tip[:8])).commit == tip
     assert live(index.workshop, Ref("commit", tip)) == repository.listing(tip)
 
 
-def test_a_commit_inside_a_pull_request_is_refused_with_what_finds_it(repository, index, main):
-    """Its pull request once fetched, the first digits do."""
+def test_a_commit_inside_a_pull_request_is_refused_with_advice(repository, index, main):
+    """After its pull request was fetched, the first digits are enough."""
     inside, tip = repository.git("rev-parse", "HEAD").decode().strip(), repository.commit("more")
     hide_in_pull_request(repository, "refs/pull/7/head", tip)
     with pytest.raises(GitError, match=f"no commit {inside[:8]} on any branch or tag.*--pull N.*in full"):
@@ -119,13 +119,13 @@ def test_a_commit_inside_a_pull_request_is_refused_with_what_finds_it(repository
 
 
 def hide_in_pull_request(repository, name: str, tip: str) -> None:
-    """Leave a commit in the origin that nothing but a pull request has."""
+    """Leave a commit in the origin that only a pull request has."""
     repository.git("update-ref", name, tip)
     repository.git("checkout", "--quiet", "main")
     repository.git("branch", "--delete", "--force", "dev")
 
 
-def test_a_commit_that_was_head_is_a_layer_without_a_single_file(repository, index, main):
+def test_a_commit_that_was_head_is_a_layer_without_files(repository, index, main):
     tip = repository.git("rev-parse", "main").decode().strip()
     report = index(Ref("commit", tip))
     assert (report.kind, report.base_paths, report.mask, report.chunks_written) == ("overlay", 0, 0, 0)
@@ -147,20 +147,20 @@ def test_a_commit_that_was_head_is_a_layer_without_a_single_file(repository, ind
         (Ref("pull", "7/head:x"), UsageError, "is not the number of a pull request"),
     ],
 )
-def test_a_version_that_is_not_there_is_one_clear_line(repository, index, main, ref, error, message):
+def test_an_unknown_version_is_one_clear_line(repository, index, main, ref, error, message):
     repository.git("tag", "v0", "main")
     with pytest.raises(error, match=message):
         index(ref)
     assert set(read_head(index.workshop.store).timelines) == {read_head(index.workshop.store).defaults["project"]}
 
 
-def test_a_short_commit_that_fits_several_names_them(make_repository, make_workshop):
-    """Two real commits whose names begin alike."""
+def test_an_ambiguous_short_commit_lists_the_candidates(make_repository, make_workshop):
+    """Two real commits whose ids share their first digits."""
     repository = make_repository(files=FILES)
     seen: dict[str, bytes] = {}
     number = 0
     tree = repository.git("write-tree").decode().strip()
-    # A pair is expected after some 20,000 commits; all but the two are only hashed.
+    # A pair is expected after some 20,000 commits; only the pair is written, the others are only hashed.
     while True:
         body = f"tree {tree}\nauthor A <a> {number} +0000\ncommitter A <a> {number} +0000\n\nx\n".encode()
         name = hashlib.sha1(b"commit %d\0" % len(body) + body).hexdigest()
@@ -179,7 +179,7 @@ def test_a_short_commit_that_fits_several_names_them(make_repository, make_works
     assert len(caught.value.candidates) == 2
 
 
-def test_the_default_branch_comes_first_where_nothing_is_indexed_yet(repository, index):
+def test_the_default_branch_is_indexed_first_if_nothing_is_indexed_yet(repository, index):
     repository.git("tag", "v1", "dev")
     repository.git("checkout", "--quiet", "main")
     report = index(TAG)
@@ -188,16 +188,16 @@ def test_the_default_branch_comes_first_where_nothing_is_indexed_yet(repository,
     assert (report.kind, report.base_ref, report.embedded) == ("overlay", "main", 1)
 
 
-def test_the_first_branch_that_is_indexed_is_the_default_one(repository, index):
+def test_the_first_indexed_branch_becomes_the_default_branch(repository, index):
     repository.git("checkout", "--quiet", "main")
     assert (index(DEV).kind, index().ref) == ("default", "dev")
 
 
-def test_a_branch_becomes_the_default_one_and_loses_its_layer(repository, index, main):
+def test_a_branch_becomes_the_default_branch_and_loses_its_layer(repository, index, main):
     index(DEV)
     layer = version(index.workshop, DEV)
     report = index(DEV, default=True)
-    assert not list(index.workshop.store.history(layer.timeline)), "its rows went too"
+    assert not list(index.workshop.store.history(layer.timeline)), "its rows were deleted too"
     head = read_head(index.workshop.store)
     assert (report.kind, report.ref) == ("default", "dev")
     assert set(head.timelines) == {head.defaults["project"]}
@@ -205,7 +205,7 @@ def test_a_branch_becomes_the_default_one_and_loses_its_layer(repository, index,
     assert not index(DEV).changed
 
 
-def test_a_rename_is_written_under_its_new_name_and_hidden_under_the_old(repository, index, main):
+def test_a_renamed_file_is_written_under_its_new_path_and_masked_under_the_old(repository, index, main):
     repository.git("mv", "src/f03.py", "src/renamed.py")
     tip = repository.commit()
     index(DEV)
@@ -213,7 +213,7 @@ def test_a_rename_is_written_under_its_new_name_and_hidden_under_the_old(reposit
     assert "src/f03.py" in version(index.workshop, DEV).mask
 
 
-def test_an_ignore_file_on_the_branch_alone_leaves_files_out_there_alone(repository, index, main):
+def test_an_ignore_file_only_on_a_branch_excludes_files_only_there(repository, index, main):
     repository.write(".codequarryignore", "f01.py\nf02.py\n")
     tip = repository.commit()
     report = index(DEV)
@@ -227,7 +227,7 @@ def test_an_ignore_file_on_the_branch_alone_leaves_files_out_there_alone(reposit
     assert summary.chunks == index.workshop.store.count(snapshot, Filters())
 
 
-def test_a_branch_that_vanished_is_dropped_by_any_run_of_its_origin(repository, index, main):
+def test_a_deleted_branch_is_dropped_by_any_run_of_its_origin(repository, index, main):
     index(DEV)
     repository.git("tag", "v1", "dev")
     index(TAG)
@@ -245,8 +245,8 @@ def test_a_branch_that_vanished_is_dropped_by_any_run_of_its_origin(repository, 
     assert not index.workshop.store.list_documents("chore:")
 
 
-def test_a_branch_in_the_place_of_a_folder_of_branches_is_fetched(repository, index, main):
-    """Git itself can't hold `topic` and `topic/one` at once, and our copy has seen both."""
+def test_a_branch_that_replaces_a_folder_of_branches_is_fetched(repository, index, main):
+    """Git itself can't hold `topic` and `topic/one` at the same time, and our mirror has seen both."""
     repository.git("branch", "topic", "dev")
     index(Ref("branch", "topic"))
     repository.git("branch", "--delete", "--force", "topic")
@@ -256,7 +256,7 @@ def test_a_branch_in_the_place_of_a_folder_of_branches_is_fetched(repository, in
 
 
 @pytest.mark.parametrize("name", ["-x", r"caf\xe9"])
-def test_a_branch_that_git_would_not_name_so_is_a_version_until_it_vanishes(repository, index, main, name):
+def test_a_branch_with_an_unusual_name_is_a_version_until_it_is_deleted(repository, index, main, name):
     written = name.encode().decode("unicode_escape").encode("latin-1")
     repository.git("update-ref", b"refs/heads/" + written, "dev")
     ref = Ref("branch", name)
@@ -267,7 +267,7 @@ def test_a_branch_that_git_would_not_name_so_is_a_version_until_it_vanishes(repo
     assert index().dropped == (name,)
 
 
-def test_a_tag_of_an_origin_whose_head_is_on_no_branch_is_a_layer_over_that(repository, index):
+def test_a_tag_of_an_origin_with_a_detached_head_is_a_layer_over_that_head(repository, index):
     repository.git("tag", "v1", "main")
     repository.git("checkout", "--quiet", "--detach", "dev")
     repository.git("branch", "-D", "main", "dev")
@@ -276,12 +276,12 @@ def test_a_tag_of_an_origin_whose_head_is_on_no_branch_is_a_layer_over_that(repo
     assert live(index.workshop, TAG) == repository.listing("v1")
 
 
-def test_a_fetch_writes_what_it_has_seen_of_every_version(repository, index, main):
+def test_a_fetch_records_the_head_of_every_version(repository, index, main):
     index(DEV)
     store = index.workshop.store
     published = repository.git("rev-parse", "dev").decode().strip()
     seen = read_ref_head(store, "project", DEV.key)
-    assert (seen.commit, seen.behind) == (published, None), "nothing was published when it was fetched"
+    assert (seen.commit, seen.behind) == (published, None), "nothing had been published when it was fetched"
     repository.commit("one more")
     tip = repository.commit("and another")
     repository.git("checkout", "--quiet", "main")
@@ -293,7 +293,7 @@ def test_a_fetch_writes_what_it_has_seen_of_every_version(repository, index, mai
     assert (seen.commit, seen.behind_of, seen.behind) == (tip, published, 2)
 
 
-def test_records_name_the_commits_that_are_new(repository, index, main):
+def test_records_list_the_new_commits(repository, index, main):
     index(DEV)
     first = version(index.workshop, DEV)
     history = repository.git("rev-list", "dev").decode().split()
@@ -304,7 +304,7 @@ def test_records_name_the_commits_that_are_new(repository, index, main):
     assert (record.commits, record.commit_count, record.lost) == ((third, second), 2, ())
 
 
-def test_records_name_the_commits_that_a_force_push_took_away(repository, index, main):
+def test_records_list_the_commits_removed_by_a_force_push(repository, index, main):
     taken = repository.commit("taken back")
     index(DEV)
     repository.git("reset", "--quiet", "--hard", "HEAD~1")
@@ -314,7 +314,7 @@ def test_records_name_the_commits_that_a_force_push_took_away(repository, index,
     assert (record.commits, record.lost) == ((other,), (taken,))
 
 
-def test_a_version_is_removed_alone(repository, index, main):
+def test_a_single_version_is_removed(repository, index, main):
     index(DEV)
     workshop = index.workshop
     with pytest.raises(UsageError, match="main is the default branch of project"):
@@ -326,15 +326,15 @@ def test_a_version_is_removed_alone(repository, index, main):
     assert set(head.timelines) == {head.defaults["project"]}
 
 
-def test_the_estimate_of_a_branch_is_of_its_diff(repository, index, main):
-    told = estimate(IndexRequest(repository.origin, DEV), index.workshop)
-    assert (told.files, told.chunks, told.base_paths, told.base_ref) == (1, 1, 1, "main")
+def test_the_estimate_of_a_branch_is_based_on_its_diff(repository, index, main):
+    estimated = estimate(IndexRequest(repository.origin, DEV), index.workshop)
+    assert (estimated.files, estimated.chunks, estimated.base_paths, estimated.base_ref) == (1, 1, 1, "main")
     assert len(read_head(index.workshop.store).timelines) == 1
     index(DEV)
     assert estimate(IndexRequest(repository.origin, DEV), index.workshop).files == 0
 
 
-def test_starting_a_version_over_takes_the_place_of_what_it_had(repository, index, main):
+def test_rebuilding_a_version_replaces_its_timeline(repository, index, main):
     index(DEV)
     before = version(index.workshop, DEV)
     report = index(DEV, full=True)
@@ -344,7 +344,7 @@ def test_starting_a_version_over_takes_the_place_of_what_it_had(repository, inde
 
 
 @pytest.mark.opensearch
-def test_versions_on_opensearch_are_what_git_lists(repository, make_opensearch_workshop):
+def test_versions_on_opensearch_equal_gits_listing(repository, make_opensearch_workshop):
     workshop = make_opensearch_workshop()
     repository.git("checkout", "--quiet", "main")
     index_repository(IndexRequest(repository.origin), workshop)
@@ -363,7 +363,7 @@ def test_versions_on_opensearch_are_what_git_lists(repository, make_opensearch_w
     assert index_repository(request, workshop).kind == "gone"
 
 
-def test_the_default_branch_is_called_what_it_was_until_another_one_is_published(index, main):
+def test_the_default_branch_keeps_its_name_until_another_branch_is_published(index, main):
     index(DEV)
     with pytest.raises(LimitExceeded):
         index(DEV, default=True, full=True, max_chunks=1)
@@ -373,7 +373,7 @@ def test_the_default_branch_is_called_what_it_was_until_another_one_is_published
     assert (known.branch, known.follows_head) == ("dev", False)
 
 
-def test_a_full_branch_that_is_deleted_under_an_overlay_answers_to_nothing_any_more(repository, index, main):
+def test_a_full_branch_deleted_under_an_overlay_can_no_longer_be_searched(repository, index, main):
     repository.git("checkout", "--quiet", "dev")
     for number in range(4):
         repository.write(f"src/f{number:02}.py", "x = 1\n")
@@ -391,10 +391,10 @@ def test_a_full_branch_that_is_deleted_under_an_overlay_answers_to_nothing_any_m
     with pytest.raises(NotIndexed):
         one_version(Catalog(index.workshop.store), "project", asked)
     [state] = describe(Catalog(index.workshop.store))
-    assert [one.ref for one in state.versions] == ["main", "feature"]
+    assert [version.ref for version in state.versions] == ["main", "feature"]
 
 
-def test_while_the_default_branch_is_switched_every_answer_names_the_one_that_it_shows(
+def test_while_the_default_branch_is_switched_every_answer_names_the_branch_it_shows(
     repository, index, main, monkeypatch
 ):
     store = index.workshop.store
@@ -428,16 +428,16 @@ def test_while_the_default_branch_is_switched_every_answer_names_the_one_that_it
     index(DEV, default=True)
     monkeypatch.undo()
     assert set(during[:-1]) == {("main", old, old)}
-    # The last write tells the catalog; until then nothing is known of how far the branch has come.
+    # The last write updates the catalog; before it, nothing is known about how far the branch has advanced.
     assert during[-1] == ("dev", new, None)
-    # The catalog that was read before it knows nothing of it yet.
+    # The cached catalog was read before that write.
     assert seen()[:2] == ("dev", new)
     assert seen(old)[:2] == ("main", old), "an old commit keeps the name under which it was published"
     catalog.expire()
     assert seen() == ("dev", new, new)
 
 
-def test_a_default_branch_can_change_its_name_alone(repository, index, main):
+def test_a_default_branch_can_change_only_its_name(repository, index, main):
     repository.git("branch", "trunk", "main")
     catalog = Catalog(index.workshop.store)
     assert not index(Ref("branch", "trunk"), default=True).changed

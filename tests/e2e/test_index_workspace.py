@@ -1,4 +1,4 @@
-"""A dirty working tree as a version: what is in the folder, not what is committed."""
+"""A working tree with uncommitted changes as a version: the contents of the folder, not of the commit."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ FILES = {f"src/f{number:02}.py": f"value = {number}\n" for number in range(20)} 
 
 
 class Tree:
-    """A checkout that is indexed as it is."""
+    """A checkout that is indexed with its changes."""
 
     def __init__(self, repository, workshop) -> None:
         self.repository, self.workshop = repository, workshop
@@ -47,7 +47,7 @@ def tree(make_repository, make_workshop):
     return Tree(make_repository(files=FILES), make_workshop())
 
 
-def test_edits_new_files_and_deletions_are_seen_and_ignored_files_are_not(tree):
+def test_edits_new_files_and_deletions_are_indexed_and_ignored_files_are_not(tree):
     tree.repository.write("src/f00.py", "value = 'edited'\n")
     tree.repository.write("src/staged.py", "x = 1\n")
     tree.repository.git("add", "src/staged.py")
@@ -60,16 +60,16 @@ def test_edits_new_files_and_deletions_are_seen_and_ignored_files_are_not(tree):
     expected.remove("src/f01.py")
     assert tree.live() == tree.expected(*expected)
     assert (report.kind, report.base_paths, report.commit) == ("overlay", 4, head_of(tree.repository))
-    assert report.default_branch is not None, "it was not indexed yet"
+    assert report.default_branch is not None, "the default branch had not been indexed"
     live = {file.path for file in tree.workshop.store.files(head_snapshot(read_head(tree.workshop.store)))}
-    assert live == set(FILES), "the default branch is what is committed"
+    assert live == set(FILES), "the default branch has only committed files"
 
 
 def head_of(repository) -> str:
     return repository.git("rev-parse", "HEAD").decode().strip()
 
 
-def test_a_run_without_a_change_says_so_and_one_after_a_change_follows_it(tree):
+def test_a_run_without_changes_says_so_and_a_run_after_a_change_follows_it(tree):
     tree.repository.write("src/f00.py", "value = 'edited'\n")
     tree.index()
     assert not tree.index().changed
@@ -82,8 +82,8 @@ def test_a_run_without_a_change_says_so_and_one_after_a_change_follows_it(tree):
     assert tree.live() == tree.repository.listing()
 
 
-def test_a_file_that_is_too_large_is_not_read(tree):
-    """A sparse file of terabytes takes no room on the disk, and would take days to read."""
+def test_a_too_large_file_is_not_read(tree):
+    """A sparse file of terabytes takes no disk space, and would take days to read."""
     large = tree.repository.folder / "large.py"
     large.touch()
     os.truncate(large, 8 * 10**12)
@@ -93,7 +93,7 @@ def test_a_file_that_is_too_large_is_not_read(tree):
     assert tree.index().changed
 
 
-def test_a_tracked_file_that_is_too_large_is_no_change(tree):
+def test_a_tracked_file_that_is_too_large_is_not_a_change(tree):
     tree.repository.write("large.py", "x = 1\n" * 200_000)
     tree.repository.commit()
     report = tree.index()
@@ -112,7 +112,7 @@ def test_nothing_is_written_into_the_checkout(tree):
     assert state() == before
 
 
-def test_nothing_that_the_checkout_configures_is_run(tree, tmp_path):
+def test_no_program_configured_by_the_checkout_is_run(tree, tmp_path):
     evil = f"touch {tmp_path}/evil"
     for key in ("core.fsmonitor", "core.sshCommand", "filter.evil.clean", "filter.evil.process", "core.pager"):
         tree.repository.git("config", key, evil)
@@ -141,7 +141,7 @@ def test_links_are_never_followed(tree, tmp_path):
     assert tree.live() == tree.expected(".gitignore")
 
 
-def test_a_repository_inside_and_a_pipe_are_no_files(tree):
+def test_a_nested_repository_and_a_pipe_are_ignored(tree):
     inner = tree.repository.folder / "inner"
     tree.repository.git("init", "--quiet", str(inner))
     (inner / "i.py").write_text("i = 1\n")
@@ -150,7 +150,7 @@ def test_a_repository_inside_and_a_pipe_are_no_files(tree):
     assert tree.live() == tree.repository.listing()
 
 
-def test_a_strange_name_and_an_executable_are_read(tree):
+def test_unusual_names_and_executables_are_read(tree):
     tree.repository.write("line\nfeed.py", "x = 1\n")
     tree.repository.write("ünï.py", "y = 1\n")
     tree.repository.write("src/f00.py", "run = 1\n")
@@ -159,13 +159,13 @@ def test_a_strange_name_and_an_executable_are_read(tree):
     assert tree.live() == tree.expected(*FILES, "line\nfeed.py", "ünï.py")
 
 
-def test_the_folders_own_ignore_file_counts_before_it_is_committed(tree):
+def test_the_folders_ignore_file_applies_before_it_is_committed(tree):
     tree.repository.write(".codequarryignore", "f00.py\n")
     assert tree.index().skipped == {"excluded": 1}
     assert "src/f00.py" not in tree.live()
 
 
-def test_a_sparse_checkout_has_the_files_that_it_leaves_out(tree):
+def test_a_sparse_checkout_includes_the_files_that_it_leaves_out(tree):
     tree.repository.write("docs/d.md", "# D\n")
     tree.repository.commit()
     tree.repository.git("sparse-checkout", "set", "--no-cone", "/docs/")
@@ -174,7 +174,7 @@ def test_a_sparse_checkout_has_the_files_that_it_leaves_out(tree):
     assert tree.live() == tree.repository.listing()
 
 
-def test_a_clone_belongs_to_the_repository_that_its_remote_names(tree, tmp_path):
+def test_a_clone_belongs_to_the_repository_of_its_remote(tree, tmp_path):
     origin = tree.repository.origin
     index_repository(IndexRequest(origin), tree.workshop)
     clone = tmp_path / "clones" / "mine"
@@ -183,11 +183,11 @@ def test_a_clone_belongs_to_the_repository_that_its_remote_names(tree, tmp_path)
     (clone / "src" / "sub" / "mine.py").write_text("mine = 1\n")
     report = tree.index(folder=clone / "src" / "sub")
     assert (report.repo, report.default_branch, report.base_paths) == ("project", None, 1)
-    assert report.key == f"workspace/{clone}", "by its top folder"
+    assert report.key == f"workspace/{clone}", "keyed by its top folder"
 
 
 @pytest.mark.parametrize("depth", [[], ["--depth=1"]])
-def test_a_commit_that_was_not_pushed_is_no_hindrance(tree, tmp_path, depth):
+def test_a_commit_that_was_not_pushed_is_indexed(tree, tmp_path, depth):
     tree.repository.write("more.py", "m = 1\n")
     tree.repository.commit()
     index_repository(IndexRequest(tree.repository.origin), tree.workshop)
@@ -201,7 +201,7 @@ def test_a_commit_that_was_not_pushed_is_no_hindrance(tree, tmp_path, depth):
     assert (report.repo, report.commit, report.base_paths) == ("project", commit, 1)
 
 
-def test_what_is_no_working_tree_is_one_line(tree, tmp_path, make_repository):
+def test_a_folder_that_is_not_a_working_tree_is_one_clear_line(tree, tmp_path, make_repository):
     plain = tmp_path / "plain"
     plain.mkdir()
     with pytest.raises(GitError, match="is not in a git working tree"):

@@ -1,4 +1,4 @@
-"""Repositories and machines as nobody wishes them: a clear error or a listed skip each time."""
+"""Unusual repositories and machines: each gives a clear error or a listed skip."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import head_snapshot
 
-# A run whose files can't grow beyond 600 kB, which the system reports as it does a full disk.
+# A run whose files can't grow beyond 600 kB, which fails like a full disk.
 CHILD = """
 import resource, sys
 from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
@@ -39,7 +39,7 @@ except StoreFull as error:
 
 @pytest.fixture
 def silent_port():
-    """Give the port of a server that takes connections and never says a word."""
+    """Yield the port of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -48,7 +48,7 @@ def records(workshop):
     return {file.path: file for file in workshop.store.files(head_snapshot(read_head(workshop.store)))}
 
 
-def test_every_odd_file_is_indexed_or_listed_with_its_reason(make_repository, make_workshop):
+def test_every_unusual_file_is_indexed_or_listed_with_its_reason(make_repository, make_workshop):
     inner = make_repository("inner", {"i.txt": "i"})
     repository = make_repository(
         files={
@@ -121,7 +121,9 @@ def test_a_blob_of_200_mb_is_listed_and_costs_no_memory(make_repository, make_wo
 
 
 @pytest.mark.parametrize("kind", ["empty", "no-repository", "missing", "silent", "no-branch"])
-def test_what_cannot_be_fetched_is_said_and_leaves_nothing(make_repository, make_workshop, tmp_path, silent_port, kind):
+def test_an_origin_that_cannot_be_fetched_is_an_error_and_leaves_nothing(
+    make_repository, make_workshop, tmp_path, silent_port, kind
+):
     workshop = make_workshop(git=GitSettings(clone_timeout_seconds=1))
     (tmp_path / "folder").mkdir()
     origin = {
@@ -151,7 +153,7 @@ def test_a_limit_stops_a_first_import_and_leaves_nothing(make_repository, make_w
     assert index_repository(IndexRequest(repository.origin), workshop).chunks_live == 30
 
 
-def test_another_model_is_refused_with_what_to_do(make_repository, make_workshop):
+def test_another_model_is_refused_with_advice(make_repository, make_workshop):
     workshop = make_workshop()
     index_repository(IndexRequest(make_repository(files={"a.py": "x\n"}).origin), workshop)
 
@@ -167,8 +169,8 @@ def test_another_model_is_refused_with_what_to_do(make_repository, make_workshop
         index_repository(IndexRequest("."), replace(workshop, embedder=Other()))
 
 
-def test_a_disk_that_fills_up_fails_the_run_and_nothing_else(make_repository, make_workshop, tmp_path):
-    """Files that cannot grow stand for the full disk; the next run, with room, goes on."""
+def test_a_full_disk_fails_only_the_run(make_repository, make_workshop, tmp_path):
+    """Files that can't grow simulate the full disk; the next run, which has space, continues."""
     repository = make_repository(files={f"f{n}.py": f"def f{n}():\n    return {n}\n" * 40 for n in range(150)})
     workshop = make_workshop(indexing={"batch_files": 10})
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The MCP server as an agent starts it: a process that speaks the protocol over stdio, asked with the SDK's client."""
+"""The MCP server as an agent starts it: a process that speaks the protocol over stdio, used with the SDK's client."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def indexed(new_workspace: Callable[[], Any]) -> Any:
-    """Give a workspace with a small indexed repository."""
+    """Return a workspace with a small indexed repository."""
     place = new_workspace()
     repository = place.indexed("project", FILES)
     repository.git("checkout", "--quiet", "-b", "dev")
@@ -34,7 +34,7 @@ def indexed(new_workspace: Callable[[], Any]) -> Any:
 
 @asynccontextmanager
 async def connected(place: Any, *options: str, **variables: str) -> AsyncIterator[ClientSession]:
-    """Start a server and greet it as an agent does."""
+    """Start a server and initialize the session as an agent does."""
     command = StdioServerParameters(
         command=sys.executable,
         args=["-m", "codequarry.cli.main", "mcp", *options],
@@ -48,7 +48,7 @@ async def connected(place: Any, *options: str, **variables: str) -> AsyncIterato
 
 @contextmanager
 def asking(place: Any, *options: str, **variables: str) -> Iterator[Any]:
-    """Give a client of a new server, whose methods can be called without `await`."""
+    """Yield a client of a new server whose methods can be called without `await`."""
     server = connected(place, *options, **variables)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(server) as session:
         yield SimpleNamespace(
@@ -59,12 +59,12 @@ def asking(place: Any, *options: str, **variables: str) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def client(indexed: Any) -> Iterator[Any]:
-    """Give a client: one server answers all tests."""
+    """Yield a client; all tests share its server."""
     with asking(indexed) as opened:
         yield opened
 
 
-def test_an_agent_is_told_what_the_tools_are_for(client: Any) -> None:
+def test_the_tools_describe_themselves_to_an_agent(client: Any) -> None:
     listed = client.list_tools()
     tools = {tool.name: tool for tool in listed.tools}
     assert set(tools) == {"search_code", "read_file"}
@@ -77,7 +77,7 @@ def test_an_agent_is_told_what_the_tools_are_for(client: Any) -> None:
     assert all(tool.output_schema for tool in tools.values())
 
 
-def test_a_search_gives_places_with_code_as_text_and_as_structure(client: Any, indexed: Any) -> None:
+def test_a_search_returns_places_with_code_as_text_and_as_structure(client: Any, indexed: Any) -> None:
     answer = client.call_tool("search_code", **{"query": "how long to wait before a retry"})
     assert not answer.is_error
     text = answer.content[0].text
@@ -88,18 +88,18 @@ def test_a_search_gives_places_with_code_as_text_and_as_structure(client: Any, i
     assert (hit["path"], hit["start_line"], hit["symbol"]) == ("src/retry.py", 1, "retry_delay")
 
 
-def test_filters_and_top_k_are_kept_to(client: Any) -> None:
+def test_filters_and_top_k_are_applied(client: Any) -> None:
     arguments = {"query": "value", "path": "src/l*", "repo": "project", "language": "python", "top_k": 1}
     answer = client.call_tool("search_code", **arguments)
     assert [hit["path"] for hit in answer.structured_content["results"]] == ["src/long.py"]
 
 
-def test_both_tools_see_the_version_that_is_named(client: Any, indexed: Any) -> None:
+def test_both_tools_use_the_named_version(client: Any, indexed: Any) -> None:
     commit = indexed.work_tree("project").git("rev-parse", "dev")
     for ref in ("dev", "refs/heads/dev", commit[:10]):
         found = client.call_tool("search_code", query="only_on_dev", ref=ref).structured_content
         assert (found["results"][0]["path"], found["results"][0]["commit"]) == ("src/dev.py", commit)
-        assert [(one["ref"], one["indexed_commit"]) for one in found["freshness"]] == [("dev", commit)]
+        assert [(version["ref"], version["indexed_commit"]) for version in found["freshness"]] == [("dev", commit)]
         read = client.call_tool("read_file", repo="project", path="src/dev.py", ref=ref).structured_content
         assert (read["ref"], read["commit"], read["freshness"]["state"]) == ("dev", commit, "ready")
     assert client.call_tool("read_file", repo="project", path="src/dev.py").is_error
@@ -107,13 +107,13 @@ def test_both_tools_see_the_version_that_is_named(client: Any, indexed: Any) -> 
     assert refused.is_error and "branches main, dev" in refused.content[0].text
 
 
-def test_nothing_found_says_why(client: Any) -> None:
+def test_an_empty_result_says_why(client: Any) -> None:
     answer = client.call_tool("search_code", **{"query": "retry", "language": "rust"})
     assert answer.content[0].text.startswith("No results: filter leaves nothing: language = rust")
     assert answer.structured_content["results"] == []
 
 
-def test_lines_are_read_with_their_numbers(client: Any) -> None:
+def test_lines_are_returned_with_their_numbers(client: Any) -> None:
     arguments = {"repo": "project", "path": "src/long.py", "start_line": 10, "end_line": 11}
     answer = client.call_tool("read_file", **arguments)
     head, *lines = answer.content[0].text.splitlines()
@@ -122,7 +122,7 @@ def test_lines_are_read_with_their_numbers(client: Any) -> None:
     assert answer.structured_content["text"] == "value_9 = 9\nvalue_10 = 10\n"
 
 
-def test_a_long_file_comes_in_pieces(client: Any) -> None:
+def test_a_long_file_is_returned_in_parts(client: Any) -> None:
     answer = client.call_tool("read_file", **{"repo": "project", "path": "src/long.py"})
     assert (answer.structured_content["end_line"], answer.structured_content["total_lines"]) == (400, 1000)
 
@@ -146,14 +146,14 @@ def test_errors_say_what_to_do(client: Any, tool: str, arguments: dict[str, Any]
 
 @pytest.fixture(scope="module")
 def shared(new_workspace: Callable[[], Any]) -> Any:
-    """Give a workspace with what an agent may see of, and what it may not."""
+    """Return a workspace with content that an agent may see, and content that it may not see."""
     place = new_workspace()
     place.indexed("open", {"docs/plan.md": "# Plan\n\nxylophone retries\n", "src/hidden.py": "xylophone = 'inside'\n"})
     place.indexed("vault", {"vault.py": "xylophone = 'vault'\n"})
     return place
 
 
-def test_with_a_key_both_tools_see_what_it_is_granted_and_no_more_once_it_is_revoked(shared: Any) -> None:
+def test_with_a_key_both_tools_see_only_its_grants_and_nothing_after_its_revocation(shared: Any) -> None:
     made = shared.run("keys", "create", "agent", "--repo", "open", "--path", "docs/", "--json").json
     with asking(shared, "--key", "agent") as client:
         for query in ("xylophone", "vault", "hidden inside"):
@@ -178,7 +178,7 @@ def test_with_a_key_both_tools_see_what_it_is_granted_and_no_more_once_it_is_rev
         assert refused.is_error and "revoked" in refused.content[0].text
 
 
-def test_a_whole_key_comes_by_the_environment_and_its_secret_counts(shared: Any) -> None:
+def test_a_whole_key_is_read_from_the_environment_and_its_secret_is_checked(shared: Any) -> None:
     made = shared.run("keys", "create", "other", "--repo", "vault", "--json").json
     with asking(shared, CODEQUARRY_MCP__KEY=made["key"]) as client:
         found = client.call_tool("search_code", query="xylophone").structured_content
@@ -187,7 +187,7 @@ def test_a_whole_key_comes_by_the_environment_and_its_secret_counts(shared: Any)
         assert "not valid" in client.call_tool("search_code", query="xylophone").content[0].text
 
 
-def test_a_key_that_may_not_search_or_is_empty_answers_nothing(shared: Any) -> None:
+def test_a_key_that_may_not_search_or_is_empty_is_refused(shared: Any) -> None:
     assert shared.run("keys", "create", "indexer", "--repo", "*", "--scope", "index").code == 0
     with asking(shared, "--key", "indexer") as client:
         assert "scope 'search'" in client.call_tool("search_code", query="x").content[0].text
@@ -197,7 +197,7 @@ def test_a_key_that_may_not_search_or_is_empty_answers_nothing(shared: Any) -> N
     assert shared.run("mcp", "--key", "").code == 2
 
 
-def test_nothing_but_protocol_is_on_stdout(indexed: Any) -> None:
+def test_only_protocol_messages_are_on_stdout(indexed: Any) -> None:
     """A wrong message, an unknown tool and a failing search must not print anything else there."""
     messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -211,19 +211,19 @@ def test_nothing_but_protocol_is_on_stdout(indexed: Any) -> None:
         [sys.executable, "-m", "codequarry.cli.main", "mcp"], env=indexed.environment, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
-        said = _said(process, "".join(json.dumps(message) + "\n" for message in messages), until=3)
-    assert {message["jsonrpc"] for message in said} == {"2.0"}
-    assert {message["id"] for message in said if "id" in message} == {1, 2, 3}
+        answers = _answers(process, "".join(json.dumps(message) + "\n" for message in messages), until=3)
+    assert {message["jsonrpc"] for message in answers} == {"2.0"}
+    assert {message["id"] for message in answers if "id" in message} == {1, 2, 3}
     assert process.returncode == 0
 
 
-def _said(process: subprocess.Popen[str], messages: str, until: int) -> list[Any]:
-    """Return all that a server says: a JSON document a line, until so many requests are answered and it has left."""
+def _answers(process: subprocess.Popen[str], messages: str, until: int) -> list[Any]:
+    """Return all JSON lines that a server prints until it has answered ``until`` requests and ended."""
     assert process.stdin and process.stdout
     process.stdin.write(messages)
     process.stdin.flush()
-    said: list[Any] = []
-    while sum("id" in message for message in said) < until:
-        said.append(json.loads(process.stdout.readline()))
+    answers: list[Any] = []
+    while sum("id" in message for message in answers) < until:
+        answers.append(json.loads(process.stdout.readline()))
     process.stdin.close()
-    return [*said, *(json.loads(line) for line in process.stdout)]
+    return [*answers, *(json.loads(line) for line in process.stdout)]

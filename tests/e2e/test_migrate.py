@@ -1,4 +1,4 @@
-"""`codequarry migrate` as a person runs it, and an index whose model is not the one that the settings choose."""
+"""`codequarry migrate` as users run it, and indexes with another model than that of the settings."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def small_model(workspace, place_table):
 
 
 def edit_identity(home: Path, **changes: object) -> None:
-    """Make the index one of an older release, whose default model was another one."""
+    """Change the identity to that of an older release, which had another default model."""
     with closing(editions_of(SettingsModel(home=home))) as editions:
         store = editions.open(1, editions.dimension(1) or 0)
         document = store.read_document(IDENTITY_KEY)
@@ -38,16 +38,16 @@ def edit_identity(home: Path, **changes: object) -> None:
         store.close()
 
 
-def test_it_moves_the_index_and_says_what_that_took_and_what_to_set(workspace):
+def test_it_moves_the_index_and_reports_the_work_and_the_setting_to_change(workspace):
     workspace.indexed("project", FILES)
     estimate = workspace.run(SMALL, "migrate", "--dry-run", "--json").json
     assert (estimate["files"], estimate["dimension"]) == (3, 64)
     assert estimate["texts"] == estimate["chunks"] > 3
     assert workspace.run("status", "--json").json["migrations"] == []
-    told = workspace.run("migrate", "--model", "small")
-    assert told.code == 0
-    assert told.out.startswith("moved to small-")
-    assert f"copied      3 files, {estimate['chunks']} chunks" in told.out
+    moved = workspace.run("migrate", "--model", "small")
+    assert moved.code == 0
+    assert moved.out.startswith("moved to small-")
+    assert f"copied      3 files, {estimate['chunks']} chunks" in moved.out
     assert workspace.run("status", "--json").json["model"]["dimension"] == 64
     hit = workspace.run("search", "how long do we wait after a failure", "--json").json["results"][0]
     assert hit["path"] == "net/retry.py"
@@ -55,18 +55,18 @@ def test_it_moves_the_index_and_says_what_that_took_and_what_to_set(workspace):
     assert (again["moved"], again["edition"]) == (False, 2)
 
 
-def test_index_with_another_model_is_refused_and_names_the_command(workspace):
+def test_indexing_with_another_model_is_refused_and_names_the_command(workspace):
     repository = workspace.indexed("project", FILES)
-    told = workspace.run(SMALL, "index", repository.folder)
-    assert told.code == 1
-    assert "run `codequarry migrate --model small` to change the index's model" in told.error
-    findings = {one["name"]: one for one in workspace.run(SMALL, "doctor", "--json").json["checks"]}
+    refused = workspace.run(SMALL, "index", repository.folder)
+    assert refused.code == 1
+    assert "run `codequarry migrate --model small` to change the index's model" in refused.error
+    findings = {check["name"]: check for check in workspace.run(SMALL, "doctor", "--json").json["checks"]}
     assert findings["identity"]["state"] == "warn"
     assert "codequarry migrate" in findings["identity"]["message"]
     assert findings["migration"]["message"] == "none running"
 
 
-def test_index_migrates_first_where_the_settings_ask_for_it(workspace):
+def test_indexing_migrates_first_if_the_settings_ask_for_it(workspace):
     repository = workspace.indexed("project", FILES)
     repository.commit({"new.py": "def new():\n    pass\n"})
     given = (SMALL, "--set=embedding.on_model_change=migrate", "index", repository.folder)
@@ -77,7 +77,7 @@ def test_index_migrates_first_where_the_settings_ask_for_it(workspace):
     assert workspace.run("status", "--json").json["model"]["dimension"] == 64
 
 
-def test_a_model_that_does_not_exist_is_wrong_use(workspace):
+def test_an_unknown_model_is_wrong_usage(workspace):
     assert workspace.run("migrate", "--model", "nonsense").code == 2
 
 
@@ -91,37 +91,37 @@ def test_a_model_that_does_not_exist_is_wrong_use(workspace):
     ],
     ids=["a package left", "another release's weights", "a model that is gone", "a server without its key"],
 )
-def test_an_index_of_an_older_default_model_answers_by_words_and_names_migrate(workspace, made_with, why):
+def test_an_index_of_an_unavailable_model_answers_by_words_and_names_migrate(workspace, made_with, why):
     workspace.indexed("project", FILES)
     edit_identity(workspace.folder / "home", **made_with)
     without_key = {"CODEQUARRY_EMBEDDING__API_KEY": ""}
     answer = workspace.run("search", "backoff attempt", "--json", variables=without_key).json
     assert answer["results"][0]["path"] == "net/retry.py"
-    (said,) = answer["degraded"]
-    assert said.startswith("embedding: answers use words only")
-    assert why in said
-    assert "run `codequarry migrate --model codequarry-1`" in said
+    (warning,) = answer["degraded"]
+    assert warning.startswith("embedding: answers use words only")
+    assert why in warning
+    assert "run `codequarry migrate --model codequarry-1`" in warning
     person = workspace.run("search", "backoff attempt")
     assert "codequarry migrate --model codequarry-1" in person.err
     client = create_app(SettingsModel(home=workspace.folder / "home", api={"trust_loopback": True})).test_client()
-    assert client.post("/search-code", json={"query": "backoff"}).get_json()["degraded"] == [said]
+    assert client.post("/search-code", json={"query": "backoff"}).get_json()["degraded"] == [warning]
     assert 'stage="embedding"' in client.get("/metrics").get_data(as_text=True)
     doctor = workspace.run("doctor", "--json")
     assert doctor.code == 1
-    findings = {one["name"]: one for one in json.loads(doctor.out)["checks"]}
+    findings = {check["name"]: check for check in json.loads(doctor.out)["checks"]}
     assert findings["model"]["state"] == "fail"
     assert workspace.run("migrate").code == 0
     assert workspace.run("search", "backoff attempt", "--json").json["degraded"] == []
 
 
-def test_an_index_that_holds_nothing_takes_a_model_of_another_length(workspace):
+def test_an_empty_index_takes_a_model_of_another_dimension(workspace):
     repository = workspace.indexed("project", FILES)
     assert workspace.run("repos", "rm", "project", "--yes").code == 0
     assert workspace.run(SMALL, "index", repository.folder).code == 0
     assert workspace.run("status", "--json").json["model"]["dimension"] == 64
 
 
-def test_from_the_built_in_model_to_a_transformer_and_its_strides(
+def test_an_index_moves_from_the_built_in_model_to_a_transformer_with_strides(
     workspace, not_run: Callable[[str, Exception], NoReturn]
 ):
     try:
@@ -136,17 +136,17 @@ def test_from_the_built_in_model_to_a_transformer_and_its_strides(
     assert report["embedded"] > report["chunks"], "the long function has strides"
     hits = workspace.run("search", "how long do we wait after a failure", "--json").json["results"]
     assert hits[0]["path"] == "net/retry.py"
-    told = workspace.run("index", workspace.folder / "project")
-    assert "set CODEQUARRY_EMBEDDING__MODEL=minilm, or run `codequarry migrate --model codequarry-1`" in told.error
+    refused = workspace.run("index", workspace.folder / "project")
+    assert "set CODEQUARRY_EMBEDDING__MODEL=minilm, or run `codequarry migrate --model codequarry-1`" in refused.error
     assert workspace.run("--set=embedding.model=minilm", "index", workspace.folder / "project").code == 0
 
 
-def test_a_model_named_by_a_relative_folder_is_known_by_its_whole_path(workspace):
+def test_a_model_named_by_a_relative_folder_is_stored_with_its_absolute_path(workspace):
     repository = workspace.indexed("project", FILES)
-    told = workspace.run("migrate", "--model", "home/models/small")
-    assert told.code == 0
+    moved = workspace.run("migrate", "--model", "home/models/small")
+    assert moved.code == 0
     whole = str((workspace.folder / "home" / "models" / "small").resolve())
-    assert f'[embedding] model = "{whole}"' in told.err
+    assert f'[embedding] model = "{whole}"' in moved.err
     repository.commit({"new.py": "def new():\n    pass\n"})
     outcome = workspace.run(f"--set=embedding.model={whole}", "index", repository.folder, "--json")
     assert outcome.json["files_changed"] == 1

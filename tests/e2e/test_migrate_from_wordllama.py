@@ -1,4 +1,4 @@
-"""An index that the default model of earlier versions made, whose package nobody has any more."""
+"""An index made by the default model of earlier versions, whose package is no longer available."""
 
 import json
 from contextlib import closing
@@ -26,7 +26,7 @@ STILL_NAMED = {"CODEQUARRY_EMBEDDING__MODEL": "wordllama"}
 
 
 class WordLlama:
-    """Has the name of that model, and vectors that are not those of the model of today."""
+    """Has the name of that model, and vectors that differ from those of the current model."""
 
     name = "wordllama-l2-256-f32d296c"
     dimension = 256
@@ -52,7 +52,7 @@ class WordLlama:
 
 @pytest.fixture
 def old(workspace, embedder):
-    """Give a workspace whose index that model made."""
+    """Return a workspace with an index made by that model."""
     repository = workspace.repository("project", FILES)
     settings = SettingsModel(home=workspace.folder / "home", embedding={"model": "wordllama"})
     model = WordLlama(embedder)
@@ -62,35 +62,37 @@ def old(workspace, embedder):
 
 
 def stored_vectors(home):
-    """Return the vector of every chunk, by path, and the model that searches embed with."""
+    """Return the vector of every chunk by path, and the name of the model that searches use."""
     settings = SettingsModel(home=home)
     with closing(editions_of(settings)) as editions, closing(open_index(settings, editions)) as index:
         (timeline,) = published(read_head(index.store))
-        rows = [one.row for one in index.store.history(timeline) if isinstance(one, StoredRow)]
+        rows = [stored.row for stored in index.store.history(timeline) if isinstance(stored, StoredRow)]
         vectors = index.store.cached_vectors(row.vector_key for row in rows)
         return {row.chunk.path: vectors[row.vector_key] for row in rows}, index.embedder.name
 
 
 @pytest.mark.parametrize("variables", [{}, STILL_NAMED], ids=["the default model", "wordllama"])
-def test_it_answers_by_words_and_names_migrate_whatever_the_settings_say(old, variables):
+def test_it_answers_by_words_and_names_migrate_whatever_the_settings(old, variables):
     answer = old.run("search", "backoff attempt", "--json", variables=variables).json
     assert answer["results"][0]["path"] == "net/retry.py"
-    (said,) = answer["degraded"]
-    assert said.startswith(f"embedding: answers use words only, because the model of this index can't be used ({SAID}")
-    assert said.endswith(f"run `{COMMAND}`")
+    (warning,) = answer["degraded"]
+    assert warning.startswith(
+        f"embedding: answers use words only, because the model of this index can't be used ({SAID}"
+    )
+    assert warning.endswith(f"run `{COMMAND}`")
     assert COMMAND in old.run("search", "backoff attempt", variables=variables).err
     status = old.run("status", "--json", variables=variables).json
-    assert (status["model"]["name"], status["degraded"]) == (WordLlama.name, [said])
+    assert (status["model"]["name"], status["degraded"]) == (WordLlama.name, [warning])
     assert COMMAND in old.run("status", variables=variables).out
     doctor = json.loads(old.run("doctor", "--json", variables=variables).out)
-    assert COMMAND in {one["name"]: one for one in doctor["checks"]}["model"]["message"]
+    assert COMMAND in {check["name"]: check for check in doctor["checks"]}["model"]["message"]
     embedding = {"model": variables.get("CODEQUARRY_EMBEDDING__MODEL", "codequarry-1")}
     trusting = SettingsModel(home=old.folder / "home", embedding=embedding, api={"trust_loopback": True})
     client = create_app(trusting).test_client()
-    assert client.post("/search-code", json={"query": "backoff attempt"}).get_json()["degraded"] == [said]
+    assert client.post("/search-code", json={"query": "backoff attempt"}).get_json()["degraded"] == [warning]
 
 
-def test_migrate_makes_it_an_index_of_the_model_of_today(old, embedder):
+def test_migrate_makes_it_an_index_of_the_current_model(old, embedder):
     before, _ = stored_vectors(old.folder / "home")
     report = old.run("migrate", "--json").json
     assert (report["moved"], report["previous"], report["name"]) == (True, WordLlama.name, embedder.name)
@@ -106,16 +108,16 @@ def test_migrate_makes_it_an_index_of_the_model_of_today(old, embedder):
     assert (unchanged["changed"], unchanged["embedded"]) == (False, 0)
 
 
-def test_whose_settings_still_name_it_is_told_in_a_line_what_to_set(old):
+def test_settings_that_still_name_the_old_model_are_refused_in_one_line(old):
     for command in (("index", old.folder / "project"), ("migrate",)):
-        told = old.run(*command, variables=STILL_NAMED)
-        assert (told.code, told.error.startswith(f"error: {SAID}")) == (2, True), told.error
-        assert told.error.endswith(f"`{COMMAND}`")
+        refused = old.run(*command, variables=STILL_NAMED)
+        assert (refused.code, refused.error.startswith(f"error: {SAID}")) == (2, True), refused.error
+        assert refused.error.endswith(f"`{COMMAND}`")
     assert old.run("migrate", "--model", "codequarry-1", variables=STILL_NAMED).code == 0
     assert old.run("search", "backoff attempt", "--json", variables=STILL_NAMED).json["degraded"] == []
     assert old.run("index", old.folder / "project").code == 0
 
 
-def test_settings_with_a_dimension_of_that_model_are_refused_in_a_line(old):
-    told = old.run("index", old.folder / "project", variables={"CODEQUARRY_EMBEDDING__DIMENSIONS": "64"})
-    assert told.error == "error: [embedding] dimensions = 64: 'codequarry-1' has 256; unset it"
+def test_settings_with_a_dimension_of_that_model_are_refused_in_one_line(old):
+    refused = old.run("index", old.folder / "project", variables={"CODEQUARRY_EMBEDDING__DIMENSIONS": "64"})
+    assert refused.error == "error: [embedding] dimensions = 64: 'codequarry-1' has 256; unset it"

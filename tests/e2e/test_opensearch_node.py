@@ -1,4 +1,4 @@
-"""The real node: it answers, runs as nobody special, is started once, and can do what the store asks of it."""
+"""The real node: it answers, runs without privileges, starts only once, and has what the store needs."""
 
 import json
 import os
@@ -26,13 +26,13 @@ def ask(url: str) -> object:
 
 @pytest.fixture
 def second(opensearch_node, opensearch_node_plan: NodePlan) -> Iterator[NodePlan]:
-    """Give a plan for another node from the same assembled home, and remove that node afterwards."""
+    """Yield a plan for another node from the same assembled home, and remove that node afterwards."""
     plan = replace(opensearch_node_plan, name=f"second-{os.getpid()}", heap="512m")
     yield plan
     stop(plan, remove_data=True)
 
 
-def test_the_node_answers_with_its_version_and_the_plugin_for_vectors(opensearch_node) -> None:
+def test_the_node_answers_with_its_version_and_the_vector_plugin(opensearch_node) -> None:
     body = ask(opensearch_node.url)
     assert isinstance(body, dict)
     assert body["version"]["number"] == opensearch_node.node.version
@@ -41,7 +41,7 @@ def test_the_node_answers_with_its_version_and_the_plugin_for_vectors(opensearch
     assert {plugin["component"] for plugin in plugins} == {"opensearch-knn"}
 
 
-def test_the_node_does_not_run_as_root_and_listens_on_this_machine_only(opensearch_node) -> None:
+def test_the_node_does_not_run_as_root_and_listens_only_on_this_machine(opensearch_node) -> None:
     process = psutil.Process(opensearch_node.node.pid)
     assert process.uids().real != 0
     listening = {c.laddr.ip for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN}
@@ -49,22 +49,22 @@ def test_the_node_does_not_run_as_root_and_listens_on_this_machine_only(opensear
     assert Path(opensearch_node.node.log).is_file()
 
 
-def test_two_starts_at_once_give_one_node_and_a_stopped_one_keeps_its_data(opensearch_node, second: NodePlan) -> None:
+def test_two_starts_at_once_start_one_node_and_a_stopped_node_keeps_its_data(opensearch_node, second: NodePlan) -> None:
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(lambda _: start(second, lambda _: None), range(2))
-    assert one == other
-    assert one.pid != opensearch_node.node.pid
-    assert find(second) == one
-    before = ask(one.url)
-    assert stop(second) == one
-    assert not psutil.pid_exists(one.pid)
+        node, other = pool.map(lambda _: start(second, lambda _: None), range(2))
+    assert node == other
+    assert node.pid != opensearch_node.node.pid
+    assert find(second) == node
+    before = ask(node.url)
+    assert stop(second) == node
+    assert not psutil.pid_exists(node.pid)
     assert find(second) is None
     after = ask(start(second, lambda _: None).url)
     assert isinstance(before, dict) and isinstance(after, dict)
     assert after["cluster_uuid"] == before["cluster_uuid"]
 
 
-def test_stopping_a_node_leaves_the_others_alone_and_can_remove_its_data(opensearch_node, second: NodePlan) -> None:
+def test_stopping_a_node_does_not_affect_others_and_can_remove_its_data(opensearch_node, second: NodePlan) -> None:
     node = start(second, lambda _: None)
     assert stop(second, remove_data=True) == node
     assert not Path(node.folder).exists()
@@ -74,7 +74,7 @@ def test_stopping_a_node_leaves_the_others_alone_and_can_remove_its_data(opensea
 
 @pytest.fixture
 def command(opensearch_node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Iterator[Callable[..., Any]]:
-    """Give a function that runs `codequarry opensearch … --json` on a folder of its own that has the node's parts."""
+    """Yield a function that runs `codequarry opensearch … --json` on a separate folder with the node's parts."""
     assembled = next(Path(opensearch_node.node.folder).parent.glob("opensearch-*"))
     folder = assembled.parent / f"cli-{os.getpid()}"
     folder.mkdir()
@@ -108,14 +108,14 @@ def test_the_commands_start_show_prepare_and_stop_a_node(command: Callable[..., 
     assert command("stop") == {"stopped": False, "node": None}
 
 
-def test_a_cluster_that_does_not_answer_is_one_line_and_exit_1(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_a_cluster_that_does_not_answer_is_one_line_and_exit_code_1(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.setenv("CODEQUARRY_OPENSEARCH__URLS", "http://127.0.0.1:9")
     assert cli.run(["opensearch", "status"]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "codequarry opensearch start" in said
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "codequarry opensearch start" in error
 
 
 @pytest.mark.parametrize("arguments", [["start", "--port", "70000"], ["start", "--heap", "much"], ["begin"], []])
-def test_wrong_use_is_exit_2(arguments: list[str]) -> None:
+def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
     assert cli.run(["opensearch", *arguments]) == 2

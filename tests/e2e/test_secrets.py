@@ -1,4 +1,4 @@
-"""No secret that is configured is ever said: not by a command, not by the service, not when a server repeats it."""
+"""Configured secrets are never printed, neither by commands nor by the service, even if a server repeats them."""
 
 import json
 import os
@@ -22,15 +22,15 @@ READY_SECONDS = 60
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Refuses everything, and repeats in its answer all that it was told."""
+    """Refuses every request and repeats the whole request in its answer."""
 
     heard: list[str]
 
     def _answer(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
-        told = f"{self.requestline} {self.headers} {self.rfile.read(length)!r}"
-        self.heard.append(told)
-        body = json.dumps({"error": {"message": told, "reason": told, "type": "x"}, "status": 401}).encode()
+        request = f"{self.requestline} {self.headers} {self.rfile.read(length)!r}"
+        self.heard.append(request)
+        body = json.dumps({"error": {"message": request, "reason": request, "type": "x"}, "status": 401}).encode()
         self.send_response(401, "no " + self.headers.get("Authorization", ""))
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -44,7 +44,7 @@ class Echo(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def echo() -> Iterator[Any]:
-    """Run a server that repeats what it was told."""
+    """Yield a server that repeats its requests."""
     handler = type("Handler", (Echo,), {"heard": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.heard = handler.heard
@@ -56,7 +56,7 @@ def echo() -> Iterator[Any]:
 
 @pytest.fixture
 def planted(echo: Any) -> dict[str, str]:
-    """Return variables that plant a secret in every setting that is one, and lead every client to the server."""
+    """Return variables that plant a value in every secret setting, and direct every client to the server."""
     address = f"127.0.0.1:{echo.server_address[1]}"
     names = [key for key, field in LEAVES.items() if is_secret(field)]
     secrets = {variable_of(key): f"{PLANTED}-of-setting-{number}" for number, key in enumerate(names)}
@@ -86,20 +86,20 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("store", ["embedded", "opensearch"])
-def test_no_command_says_a_secret(workspace: Any, planted: dict[str, str], echo: Any, store: str) -> None:
+def test_no_command_prints_a_secret(workspace: Any, planted: dict[str, str], echo: Any, store: str) -> None:
     workspace.repository("project", {"a.py": "def a():\n    return 1\n"})
     variables = planted | {"CODEQUARRY_STORE": store, "CODEQUARRY_EMBEDDING__MODEL": "text-embedding-3-small"}
     for command in COMMANDS:
-        # `run` itself looks for what was planted.
+        # `run` itself searches the output for planted secrets.
         workspace.run(*command, variables=variables)
     account = f"someone:{PLANTED}"
     elsewhere = f"http://{account}@127.0.0.1:{echo.server_address[1]}/v1"
     workspace.run("index", "project", variables=variables | {"CODEQUARRY_EMBEDDING__BASE_URL": elsewhere})
     workspace.run("index", f"http://someone:{PLANTED}@127.0.0.1:{echo.server_address[1]}/a/b", variables=variables)
-    assert any(map(says_a_secret, echo.heard)), "the server was told a secret that it could repeat"
+    assert any(map(says_a_secret, echo.heard)), "the server received a secret that it could repeat"
 
 
-def test_the_service_says_none_in_answers_or_logs(workspace: Any, planted: dict[str, str]) -> None:
+def test_the_service_shows_no_secret_in_answers_or_logs(workspace: Any, planted: dict[str, str]) -> None:
     workspace.indexed("project", {"a.py": "def a():\n    return 1\n"})
     environment = workspace.environment | planted | {"CODEQUARRY_EMBEDDING__MODEL": "text-embedding-3-small"}
     process = subprocess.Popen(
@@ -107,24 +107,24 @@ def test_the_service_says_none_in_answers_or_logs(workspace: Any, planted: dict[
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:
-        said = [_address(process)]
-        url = said[0].rpartition(" ")[2].strip()
+        outputs = [_address(process)]
+        url = outputs[0].rpartition(" ")[2].strip()
         for path, body in (("/readyz", None), ("/repos", None), ("/metrics", None), ("/search-code", {"query": "x"})):
-            said += [_ask(url + path, body, key) for key in (None, planted["CODEQUARRY_AUTH__ADMIN_KEY"])]
+            outputs += [_ask(url + path, body, key) for key in (None, planted["CODEQUARRY_AUTH__ADMIN_KEY"])]
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-    said += process.communicate(timeout=READY_SECONDS)
-    assert not list(filter(says_a_secret, said))
+    outputs += process.communicate(timeout=READY_SECONDS)
+    assert not list(filter(says_a_secret, outputs))
 
 
 def _address(process: Any) -> str:
-    """Return all that the service says until it has said where it listens."""
-    said = ""
+    """Return everything that the service prints until it has announced its address."""
+    output = ""
     for line in process.stderr:
-        said += line
+        output += line
         if "listens on" in line:
-            return said.rstrip("\n")
-    raise AssertionError(said)
+            return output.rstrip("\n")
+    raise AssertionError(output)
 
 
 def _ask(url: str, body: object, key: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Bare repositories as an attacker writes them: objects that no git command of a person would make."""
+"""Bare repositories as an attacker writes them, with objects that no ordinary git command makes."""
 
 import subprocess
 import zlib
@@ -7,7 +7,7 @@ from hashlib import sha1
 from pathlib import Path
 
 FILE, FOLDER, LINK = "100644", "40000", "120000"
-# What programs that must not run would leave beside a repository.
+# The file that programs leave beside a repository if they run, which they must not.
 RAN = "ran"
 
 
@@ -19,7 +19,7 @@ class HostileRepository:
 
     @classmethod
     def at(cls, folder: Path) -> "HostileRepository":
-        """Make an empty one."""
+        """Make an empty repository."""
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(folder)], check=True)
         return cls(folder)
 
@@ -28,12 +28,12 @@ class HostileRepository:
         return self.write(b"blob", data)
 
     def tree(self, *entries: tuple[str, bytes, str]) -> str:
-        """Write a tree of modes, names and objects; nothing is checked and nothing sorted."""
+        """Write a tree of modes, names and objects, without checks or sorting."""
         lines = (mode.encode() + b" " + name + b"\0" + bytes.fromhex(object_) for mode, name, object_ in entries)
         return self.write(b"tree", b"".join(lines))
 
     def commit(self, tree: str, message: bytes = b"c\n") -> str:
-        """Write a commit, and make it the tip of main."""
+        """Write a commit and make it the tip of main."""
         person = b"a <a@example.org> 1700000000 +0000"
         head = b"tree " + tree.encode() + b"\nauthor " + person + b"\ncommitter " + person + b"\n\n"
         commit = self.write(b"commit", head + message)
@@ -46,7 +46,7 @@ class HostileRepository:
         return [(FILE, name, self.blob(data)) for name, data in sorted(named.items())]
 
     def write(self, kind: bytes, data: bytes) -> str:
-        """Write an object, and return its name."""
+        """Write an object and return its name."""
         whole = kind + b" " + str(len(data)).encode() + b"\0" + data
         name = sha1(whole).hexdigest()
         path = self.folder / "objects" / name[:2] / name[2:]
@@ -63,7 +63,7 @@ def path_bomb(folder: Path) -> HostileRepository:
 
 
 def _ten_times(repository: HostileRepository, levels: int) -> str:
-    """Write a tree that holds another one ten times, that one another ten times, and so on."""
+    """Write a tree that holds another tree ten times, which holds a third tree ten times, and so on."""
     inner = repository.tree(*repository.files(a=b"x = 1\n"))
     for _ in range(levels):
         inner = repository.tree(*((FOLDER, b"%d" % number, inner) for number in range(10)))
@@ -80,7 +80,7 @@ def glob_bomb(folder: Path) -> HostileRepository:
 
 
 def deep_folders(folder: Path) -> HostileRepository:
-    """Return a repository with one file ten thousand folders down."""
+    """Return a repository with a file ten thousand folders deep."""
     repository = HostileRepository.at(folder)
     inner = repository.tree(*repository.files(a=b"x = 1\n"))
     for _ in range(10_000):
@@ -90,7 +90,7 @@ def deep_folders(folder: Path) -> HostileRepository:
 
 
 def strange_names(folder: Path) -> HostileRepository:
-    """Return a repository whose files have names that no file system would take, and one ordinary file."""
+    """Return a repository with file names that no file system accepts, and one ordinary file."""
     repository = HostileRepository.at(folder)
     blob = repository.blob(b"x = 1\n")
     names = [
@@ -112,7 +112,7 @@ def strange_names(folder: Path) -> HostileRepository:
 
 
 def endless_lines(folder: Path) -> HostileRepository:
-    """Return a repository of files that are one line, or nest deeper than any parser's stack."""
+    """Return a repository of files that have a single line, or nest deeper than any parser's stack."""
     repository = HostileRepository.at(folder)
     large = 300_000
     contents = {
@@ -130,7 +130,7 @@ def endless_lines(folder: Path) -> HostileRepository:
         "spaces.py": b" " * large + b"x",
         "names.java": b"class A { " * (large // 10),
         "notebook.ipynb": b'{"cells":[' + b"[" * large,
-        # The same over many short lines: nothing about them looks minified.
+        # The same over many short lines, so that nothing looks minified.
         "deep.py": b"(\n" * (large // 2),
         "deep.json": b"[\n" * (large // 2),
         "deep.js": b"{a:[\n" * (large // 5),
@@ -191,7 +191,7 @@ def nested_tags(folder: Path) -> HostileRepository:
 
 
 def disorder(folder: Path) -> HostileRepository:
-    """Return a repository whose tree has entries twice, out of order, of wrong modes, and links to themselves."""
+    """Return a repository whose tree has duplicate, unsorted entries, wrong modes, and links to themselves."""
     repository = HostileRepository.at(folder)
     first, second = repository.blob(b"x = 1\n"), repository.blob(b"x = 2\n")
     inside = repository.tree((FILE, b"z.py", first), (FILE, b"a.py", second), (FILE, b"z.py", second))
@@ -213,7 +213,7 @@ def disorder(folder: Path) -> HostileRepository:
 
 
 def attributes(folder: Path) -> HostileRepository:
-    """Return a repository whose attributes ask for programs, which its own configuration names."""
+    """Return a repository whose attributes ask for programs that its own configuration names."""
     repository = HostileRepository.at(folder)
     lines = b"* filter=evil diff=evil merge=evil export-subst ident text eol=crlf working-tree-encoding=UTF-16\n"
     entries = repository.files(dot_gitattributes=lines, plain=b"y = '$Format:%H$ $Id$'\n")
@@ -236,7 +236,7 @@ def attributes(folder: Path) -> HostileRepository:
 
 
 def streamed_blob(folder: Path) -> HostileRepository:
-    """Return a repository with a blob of 640 MB in 0.6 MB: beyond 512 MB git never holds one in memory."""
+    """Return a repository with a blob of 640 MB in 0.6 MB; git never holds more than 512 MB in memory."""
     repository = HostileRepository.at(folder)
     size, part = 640 << 20, bytes(1 << 20)
     head = b"blob %d\0" % size
@@ -254,7 +254,7 @@ def streamed_blob(folder: Path) -> HostileRepository:
 
 
 def delta_bomb(folder: Path) -> HostileRepository:
-    """Return a repository with a file of 4 GB, each delta in its pack being sixteen copies of the one before."""
+    """Return a repository with a file of 4 GB; each delta in its pack is sixteen copies of the object before."""
     repository = HostileRepository.at(folder)
     base = bytes(1 << 20)
     size, packed = len(base), [(b"", _object_head(3, len(base)) + zlib.compress(base))]
@@ -270,7 +270,7 @@ def delta_bomb(folder: Path) -> HostileRepository:
             whole = _object_head(6, len(delta)) + back + zlib.compress(delta)
         pack += whole
     pack += sha1(pack).digest()
-    # Nobody can tell the name of the last one but by making it: any will do until somebody looks.
+    # The name of the last object is only known after making it. Any name will do until the object is read.
     names = [sha1(b"blob %d\0" % len(base) + base).digest(), *(sha1(b"%d" % at).digest() for at in range(1, 4))]
     _write_pack(folder / "objects" / "pack", pack, places, names)
     bomb = (FILE, b"bomb.py", names[-1].hex())
@@ -303,7 +303,7 @@ def _offset(back: int) -> bytes:
 
 
 def _copies(size: int, times: int) -> bytes:
-    """Write the delta instructions that copy all of the base so many times, at most 16 MB at once."""
+    """Return the delta instructions that copy all of the base this many times, at most 16 MB at once."""
     most = (1 << 24) - 1
     once = b""
     for start in range(0, size, most):
@@ -313,7 +313,7 @@ def _copies(size: int, times: int) -> bytes:
 
 
 def _write_pack(folder: Path, pack: bytes, places: list[int], names: list[bytes]) -> None:
-    """Write a pack with its index (version 2)."""
+    """Write a pack and its index (version 2)."""
     order = sorted(range(len(names)), key=names.__getitem__)
     ends = [*places[1:], len(pack) - 20]
     fan = b"".join(sum(name[0] <= first for name in names).to_bytes(4, "big") for first in range(256))

@@ -1,4 +1,4 @@
-"""Commands in processes of their own that are killed, or that live, on the folder of one index."""
+"""Commands in separate processes that are killed or complete, on the folder of one index."""
 
 import json
 import os
@@ -16,7 +16,7 @@ KILLED = -9
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a process ended: its exit code, negative for a signal, and the writes that it began."""
+    """The end of a process: its exit code, negative for a signal, and the number of writes that it began."""
 
     code: int
     writes: int
@@ -24,7 +24,7 @@ class Ended:
 
 
 class Commands:
-    """Runs commands one after another, each in a process of its own; what they make for a moment is in ``scratch``."""
+    """Runs commands one after another, each in a new process; their temporary files are in ``scratch``."""
 
     def __init__(self, folder: Path) -> None:
         self.scratch = folder / "scratch"
@@ -51,7 +51,7 @@ class Commands:
         return Ended(**answer, output=self._output.read_text())
 
     def must(self, settings: SettingsModel, *arguments: str) -> Ended:
-        """Run a command that is to succeed."""
+        """Run a command that must succeed."""
         ended = self.run(settings, *arguments)
         assert ended.code == 0, f"codequarry {' '.join(arguments)}: {ended.output}"
         return ended
@@ -64,10 +64,10 @@ class Commands:
 
 
 def _assignments(settings: SettingsModel) -> list[str]:
-    """Return the options by which a command gets the settings of a workshop."""
+    """Return the options that give a command the settings of a workshop."""
     options = []
     for section, value in settings.model_dump(mode="json", exclude_unset=True).items():
-        for name, one in value.items() if isinstance(value, dict) else [("", value)]:
+        for name, setting in value.items() if isinstance(value, dict) else [("", value)]:
             key = f"{section}.{name}" if name else section
-            options += ["--set", f"{key}={one if isinstance(one, str) else json.dumps(one)}"]
+            options += ["--set", f"{key}={setting if isinstance(setting, str) else json.dumps(setting)}"]
     return options

@@ -1,11 +1,10 @@
-"""Run `codequarry` commands in processes that end themselves with SIGKILL at a chosen write; a program of its own.
+"""A separate program that runs `codequarry` commands in processes that kill themselves (SIGKILL) at a chosen write.
 
-It reads one JSON object a line: the arguments, and at which write the process dies (0: it lives). It
-answers with how the process ended and how many writes it began. Each command is a forked process: to import everything
-anew for each of some hundred deaths would take minutes, and what is killed is a whole process either way.
-
-A write is a commit of a SQLite database, or a request that changes something on an OpenSearch node. So every write
-of the catalog is among them, and so are the rows.
+It reads one JSON object per line: the arguments, and the write at which the process dies (0: it lives). It answers with
+the exit code and the number of writes that began. Each command is a forked process, because importing everything again
+for some hundred deaths would take minutes; a whole process is killed either way. A write is a commit of a SQLite
+database or a request that changes something on an OpenSearch node. This covers every write of the catalog and of the
+rows.
 """
 
 import importlib
@@ -23,7 +22,7 @@ from codequarry.ingest.secrets.masking import mask
 from codequarry.shared.data_folder import UMASK
 from codequarry.shared.processors import use_one_blas_thread
 
-# What the commands import when they run.
+# Modules that the commands import when they run.
 USED = (
     "codequarry.ingest.run.pipeline",
     "codequarry.ingest.removal.removal",
@@ -48,20 +47,20 @@ READING = ("/_search", "/_msearch", "/_mget", "/_count", "/_refresh", "/_search/
 
 
 class Death:
-    """Counts writes, tells the number to whoever started the process, and ends the process at one of them."""
+    """Counts writes, reports the count to the parent process, and kills the process at one of them."""
 
     def __init__(self, at: int, *, after: bool, count: int) -> None:
         self._at, self._after, self._count, self._written = at, after, count, 0
 
     def before_write(self) -> None:
-        """Note that a write is about to happen."""
+        """Count a write that is about to happen."""
         self._written += 1
         os.pwrite(self._count, str(self._written).encode(), 0)
         if not self._after:
             self._die()
 
     def after_write(self) -> None:
-        """Note that the write is done."""
+        """Record that the write is done."""
         if self._after:
             self._die()
 
@@ -71,7 +70,7 @@ class Death:
 
 
 def watch_commits(death: Death) -> None:
-    """Tell each commit of each SQLite connection that is opened from now on."""
+    """Report each commit of every SQLite connection opened from now on."""
 
     def watch(connection: apsw.Connection) -> None:
         begun = False
@@ -95,7 +94,7 @@ def watch_commits(death: Death) -> None:
 
 
 def watch_requests(death: Death) -> None:
-    """Tell each request that changes something on a node."""
+    """Report each request that changes something on a node."""
     send = Transport.perform_request
 
     def watched(self: Transport, method: str, url: str, *given: Any, **named: Any) -> Any:
@@ -110,7 +109,7 @@ def watch_requests(death: Death) -> None:
 
 
 def live(order: dict[str, Any], count: int) -> int:
-    """Be one command until it ends or dies; return its exit code."""
+    """Run one command until it ends or dies; return its exit code."""
     death = Death(order["at"], after=order["after"], count=count)
     watch_commits(death)
     watch_requests(death)
@@ -121,7 +120,7 @@ def live(order: dict[str, Any], count: int) -> int:
 
 
 def run_once(order: dict[str, Any]) -> dict[str, int]:
-    """Run one command in a process of its own, and say how it ended."""
+    """Run one command in a new process and return how it ended."""
     count = os.memfd_create("writes")
     child = os.fork()
     if not child:
@@ -138,7 +137,7 @@ def run_once(order: dict[str, Any]) -> dict[str, int]:
 
 
 def serve() -> None:
-    """Run what is asked for until the input ends."""
+    """Run the requested commands until the input ends."""
     use_one_blas_thread()
     for module in USED:
         importlib.import_module(module)

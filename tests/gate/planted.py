@@ -1,4 +1,4 @@
-"""Secrets of many kinds, each in a file as people write it; made at run time, so that our source holds none."""
+"""Secrets of many kinds, each in a realistic file; made at run time, so that our source contains none."""
 
 import base64
 import random
@@ -13,7 +13,7 @@ _HEX = "0123456789abcdef"
 
 @dataclass(frozen=True)
 class Planted:
-    """A file with a secret; ``secrets`` are the texts that nothing may show, decoded and as they are written."""
+    """A file with a secret; ``secrets`` are the texts that must never be shown, decoded and as written."""
 
     kind: str
     path: str
@@ -22,27 +22,27 @@ class Planted:
 
 
 class Maker:
-    """Makes secrets that look as real ones do, the same in each run."""
+    """Makes realistic secrets, the same in each run."""
 
     def __init__(self, seed: int = 15) -> None:
         self._random = random.Random(seed)
 
     def some(self, length: int, alphabet: str = _ALNUM) -> str:
-        """Return so many characters, with a letter and a digit among them."""
+        """Return a text of this length with at least one letter and one digit."""
         while True:
             made = "".join(self._random.choices(alphabet, k=length))
             if any(map(str.isdigit, made)) and any(map(str.isalpha, made)):
                 return made
 
     def lines(self, count: int, width: int = 64) -> list[str]:
-        """Return lines of base64, as a key has."""
+        """Return lines of base64, as in a key."""
         return [self.some(width, _BASE64) for _ in range(count)]
 
 
 def _token(kind: str, make: Callable[[Maker], str], path: str, template: str) -> Callable[[Maker], Planted]:
     def planted(maker: Maker) -> Planted:
         secret = make(maker)
-        # A dot in a token may split it: its longest part must not be shown either.
+        # A token may be split at its dots; then its longest part must not be shown either.
         return Planted(kind, path, template.replace("@@", secret), (secret,))
 
     return planted

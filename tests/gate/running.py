@@ -1,4 +1,4 @@
-"""The command line and the service as processes, for repositories and servers that mean harm."""
+"""The command line and the service as processes, for tests with hostile repositories and servers."""
 
 import json
 import os
@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-# The machines are noisy: what these bounds tell apart are seconds from hours, and megabytes from all memory.
+# The machines are noisy. These bounds only tell seconds from hours, and megabytes from all memory.
 MOST_SECONDS = 90
 MOST_MEGABYTES = 600
-# A stop takes effect within two seconds; a busy machine is given more. Unstopped, it takes minutes.
+# A stop takes effect within two seconds, with a margin for a busy machine. Without it, the work takes minutes.
 STOP_SECONDS = 10.0
 ADDRESS = re.compile(r"http://127\.0\.0\.1:[1-9]\d*")
 CODEQUARRY = (sys.executable, "-m", "codequarry.cli.main")
@@ -30,7 +30,7 @@ MEASURED = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a command ended, and what it took."""
+    """The exit code of a command, its output and its memory."""
 
     code: int
     said: str
@@ -38,13 +38,13 @@ class Outcome:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Return the environment of a person with a data folder of their own."""
+    """Return the environment of a user with a separate data folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
     return kept | {"CODEQUARRY_HOME": str(home), "HOME": str(home.parent)}
 
 
 def run(home: Path, *arguments: str) -> Outcome:
-    """Run the command line; TimeoutExpired if it takes too long."""
+    """Run the command line; raises TimeoutExpired if it takes too long."""
     command = [sys.executable, "-c", MEASURED, *CODEQUARRY, *arguments]
     done = subprocess.run(
         command, env=environment(home), cwd=home.parent, capture_output=True, text=True, timeout=MOST_SECONDS
@@ -55,7 +55,7 @@ def run(home: Path, *arguments: str) -> Outcome:
 
 @contextmanager
 def served(home: Path, *settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run the service and give its process and address."""
+    """Run the service and yield its process and address."""
     chosen = [part for setting in (f"api.local_roots={home.parent}", *settings) for part in ("--set", setting)]
     process = subprocess.Popen(
         [*CODEQUARRY, *chosen, "serve", "--trust-loopback", "--port", "0"],
@@ -84,7 +84,7 @@ def ask(address: str, path: str, body: object = None) -> dict[str, object]:
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 30, told: Callable[[], object] = lambda: "") -> None:
-    """Wait for a condition; the test fails if it does not come."""
+    """Wait for a condition; the test fails if it does not hold in time."""
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline, told()

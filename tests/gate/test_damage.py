@@ -1,4 +1,4 @@
-"""Damage at random places of each file of the embedded store: never a wrong answer, never a crash, always found."""
+"""Damage at random places of the embedded store's files is always found and never causes a crash or a wrong answer."""
 
 import json
 import math
@@ -39,7 +39,7 @@ Answers = list[list[tuple[str, int, float]]]
 
 @dataclass(frozen=True)
 class Index:
-    """A folder of an index at rest, and what it answers."""
+    """The folder of a closed index, and its answers."""
 
     home: Path
     origin: Path
@@ -53,7 +53,7 @@ class Index:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Index:
-    """Index some of our own modules, twice, so that there is history, and close everything."""
+    """Index some of our own modules twice, so that there is history, and close everything."""
     folder = tmp_path_factory.mktemp("damage")
     origin = folder / "project"
     shutil.copytree(ROOT / "shared" / "versions", origin, ignore=shutil.ignore_patterns("__pycache__"))
@@ -77,16 +77,19 @@ def vector_of(embedder: Embedder, text: str) -> Vector:
 
 
 def answers(store: EmbeddedStore, embedder: Embedder) -> Answers:
-    """Return what searches by meaning, words and names find, with every similarity."""
+    """Return the results of searches by meaning, words and names, with every similarity."""
     snapshot = head_snapshot(read_head(store))
     found: Answers = []
     for text in QUERIES:
         query = RecallQuery(snapshot, vector=vector_of(embedder, text), terms=tuple(text.split()), symbols=("head",))
         recall = store.recall(query)
-        for one in recall.candidates.values():
-            assert one.similarity is None or math.isfinite(one.similarity)
+        for candidate in recall.candidates.values():
+            assert candidate.similarity is None or math.isfinite(candidate.similarity)
         found.append(
-            [(one.chunk.path, one.chunk.start_line, one.similarity or 0.0) for one in recall.candidates.values()]
+            [
+                (candidate.chunk.path, candidate.chunk.start_line, candidate.similarity or 0.0)
+                for candidate in recall.candidates.values()
+            ]
         )
     return found
 
@@ -118,7 +121,7 @@ KINDS: tuple[Callable[[bytearray, int], None], ...] = (flip, flip, flip, noise, 
 
 
 def damaged_places(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the content of a file with damage of some kind at each of many random places, and what was done."""
+    """Yield the content of a file with one kind of damage at one of many random places, and a description of it."""
     whole = path.read_bytes()
     chance = random.Random(SEED)
     for number in range(PLACES):
@@ -130,7 +133,7 @@ def damaged_places(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def look(home: Path, index: Index) -> tuple[str, bool]:
-    """Return how searches of a damaged index end, and whether a whole inspection finds the damage."""
+    """Return how searches of a damaged index end, and whether a complete inspection finds the damage."""
     settings = SettingsModel(home=home)
     try:
         store = open_store(settings, index.embedder.dimension)
@@ -148,7 +151,7 @@ def look(home: Path, index: Index) -> tuple[str, bool]:
 
 
 @pytest.mark.parametrize("name", ["index.sqlite3", "vectors-1.f32"])
-def test_no_damage_is_answered_from_and_all_of_it_is_found(index: Index, tmp_path: Path, name: str) -> None:
+def test_damage_is_never_answered_from_and_is_always_found(index: Index, tmp_path: Path, name: str) -> None:
     assert index.files == ["index.sqlite3", "vectors-1.f32"]
     home = tmp_path / "home"
     errors, wrong, unseen = 0, [], []
@@ -164,12 +167,12 @@ def test_no_damage_is_answered_from_and_all_of_it_is_found(index: Index, tmp_pat
             unseen.append(what)
     assert wrong == []
     assert unseen == []
-    assert errors > 0, "the damage was real"
+    assert errors > 0, "some damage caused errors"
 
 
 @pytest.mark.parametrize("name", ["index.sqlite3", "vectors-1.f32"])
 @pytest.mark.parametrize("kind", ["gone", "empty"])
-def test_a_file_that_is_gone_is_no_new_index(index: Index, tmp_path: Path, name: str, kind: str) -> None:
+def test_a_missing_file_does_not_start_a_new_index(index: Index, tmp_path: Path, name: str, kind: str) -> None:
     home = tmp_path / "home"
     shutil.copytree(index.home / "store", home / "store")
     path = home / "store" / name
@@ -177,7 +180,7 @@ def test_a_file_that_is_gone_is_no_new_index(index: Index, tmp_path: Path, name:
     assert look(home, index) == ("error", True)
 
 
-def test_damage_is_seen_by_a_process_that_has_the_file_in_memory_already(index: Index, tmp_path: Path) -> None:
+def test_damage_is_noticed_by_a_process_that_has_the_file_in_memory(index: Index, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(index.home / "store", home / "store")
     path = home / "store" / "vectors-1.f32"
@@ -186,7 +189,7 @@ def test_damage_is_seen_by_a_process_that_has_the_file_in_memory_already(index: 
         with path.open("r+b") as file:
             file.write(bytes(8 * PAGE))
         with pytest.raises(StoreDamaged):
-            for _ in range(10):  # a block with each use
+            for _ in range(10):  #  one block is checked with each use
                 answers(store, index.embedder)
         os.truncate(path, PAGE)
         with pytest.raises(StoreDamaged):
@@ -204,7 +207,7 @@ def command(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("kind", [not_a_number, zeros, cut])
-def test_repair_makes_vectors_anew_and_the_answers_are_those_of_before(
+def test_repair_recreates_vectors_and_restores_the_answers(
     index: Index, tmp_path: Path, kind: Callable[[bytearray, int], None]
 ) -> None:
     home = tmp_path / "home"
@@ -216,7 +219,7 @@ def test_repair_makes_vectors_anew_and_the_answers_are_those_of_before(
     assert command(home, "search", "lease").returncode == 1
     found = command(home, "fsck", "project", "--json")
     assert found.returncode == 1 and "Traceback" not in found.stderr
-    assert [one["kind"] for one in json.loads(found.stdout)["problems"]] == ["vectors"]
+    assert [problem["kind"] for problem in json.loads(found.stdout)["problems"]] == ["vectors"]
     repaired = command(home, "fsck", "project", "--repair", "--json")
     assert repaired.returncode == 0, repaired.stderr
     with closing(open_store(SettingsModel(home=home), index.embedder.dimension)) as store:
@@ -224,7 +227,7 @@ def test_repair_makes_vectors_anew_and_the_answers_are_those_of_before(
         assert store.inspect(thoroughly=True) == []
 
 
-def test_a_damaged_page_is_one_line_that_says_what_to_do(index: Index, tmp_path: Path) -> None:
+def test_a_damaged_page_is_reported_in_one_line_with_advice(index: Index, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(index.home, home)
     path = home / "store" / "index.sqlite3"
@@ -245,7 +248,7 @@ def test_a_damaged_page_is_one_line_that_says_what_to_do(index: Index, tmp_path:
         assert "damaged" in done.stderr + done.stdout and "codequarry restore" in done.stderr + done.stdout
 
 
-def test_a_database_is_never_read_without_its_checksums(index: Index) -> None:
+def test_a_database_is_never_read_without_checksums(index: Index) -> None:
     connection = apsw.Connection(str(index.home / "store" / "index.sqlite3"))
     assert connection.reserve_bytes("main", -1) == 8
     connection.close()

@@ -1,4 +1,4 @@
-"""The data folder is its owner's alone, whatever the umask; one that others can read is refused with the way out."""
+"""The data folder is private to its owner under any umask; a folder that others can read is refused with a remedy."""
 
 import json
 import os
@@ -28,7 +28,7 @@ WAIT_SECONDS = 60
 
 
 def open_to_others(folder: Path) -> list[str]:
-    """Return what anybody but the owner could read or change below a folder, the folder too."""
+    """Return the entries of a folder, and the folder itself, that others than the owner can read or change."""
     entries = [folder, *folder.rglob("*")]
     return [
         f"{entry.relative_to(folder)} {stat.S_IMODE(entry.lstat().st_mode):04o}"
@@ -39,7 +39,7 @@ def open_to_others(folder: Path) -> list[str]:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Give a function that runs a command under a umask, with the data folder ``home`` of this test."""
+    """Return a function that runs a command under a umask, with the data folder ``home`` of this test."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "CODEQUARRY_HOME": str(tmp_path / "home")}
 
     def command(*arguments: str, umask: int = 0o022, **more: str) -> subprocess.CompletedProcess[str]:
@@ -64,7 +64,7 @@ def serving(tmp_path: Path, umask: int) -> Iterator[Path]:
     with subprocess.Popen(command, env=environment, umask=umask, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr
-            assert any("listens on" in line for line in process.stderr), "it did not start"
+            assert any("listens on" in line for line in process.stderr), "the service did not start"
             yield place
         finally:
             process.send_signal(signal.SIGTERM)
@@ -72,7 +72,7 @@ def serving(tmp_path: Path, umask: int) -> Iterator[Path]:
 
 
 def ask_over(place: Path, *headers: str) -> tuple[int, Any]:
-    """Ask for the repositories over a socket."""
+    """Request the list of repositories over a socket."""
     lines = "".join(f"{header}\r\n" for header in headers)
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(WAIT_SECONDS)
@@ -84,7 +84,7 @@ def ask_over(place: Path, *headers: str) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
-def test_all_that_the_commands_make_is_their_users_alone(tmp_path, make_repository, run, umask):
+def test_everything_that_commands_create_is_private_to_the_user(tmp_path, make_repository, run, umask):
     repository = make_repository("project", {"a.py": "def first():\n    return 1\n"})
     for arguments in (
         ("keys", "list"),
@@ -97,7 +97,7 @@ def test_all_that_the_commands_make_is_their_users_alone(tmp_path, make_reposito
         assert done.returncode == 0, done.stderr
     with serving(tmp_path, umask) as place:
         status, body = ask_over(place)
-        assert (status, [one["name"] for one in body["repos"]]) == (200, ["project"])
+        assert (status, [repo["name"] for repo in body["repos"]]) == (200, ["project"])
         assert open_to_others(tmp_path / "home") == []
     found = {path.name for path in (tmp_path / "home").rglob("*")}
     assert {"index.sqlite3", "gitconfig", "audit.log", "config"} <= found
@@ -106,7 +106,9 @@ def test_all_that_the_commands_make_is_their_users_alone(tmp_path, make_reposito
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
-def test_so_is_what_a_program_makes_that_uses_the_packages(tmp_path, make_repository, embedder: Embedder, umask):
+def test_everything_that_programs_using_the_packages_create_is_private(
+    tmp_path, make_repository, embedder: Embedder, umask
+):
     repository = make_repository("project", {"a.py": "def first():\n    return 1\n"})
     settings = SettingsModel(home=tmp_path / "made" / "home", indexing={"processes": 0})
     before = os.umask(umask)
@@ -133,28 +135,28 @@ def test_a_folder_that_others_can_read_is_refused_with_the_command_that_closes_i
         assert f"mode {mode:04o}" in said
     assert list(home.iterdir()) == []
     doctor = json.loads(run("doctor", "--json").stdout)
-    assert [one["state"] for one in doctor["checks"] if one["name"] == "home"] == ["fail"]
+    assert [check["state"] for check in doctor["checks"] if check["name"] == "home"] == ["fail"]
     subprocess.run(shlex.split(remedy), check=True)
     assert run("index", repository.origin).returncode == 0
     assert open_to_others(home) == []
 
 
-def test_what_an_older_version_made_is_closed_with_the_folder(tmp_path, make_repository, run):
+def test_open_files_of_an_older_version_are_closed_with_the_folder(tmp_path, make_repository, run):
     repository = make_repository("project", {"a.py": "def first():\n    return 1\n"})
     assert run("index", repository.origin).returncode == 0
     home = tmp_path / "home"
     for path in home.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     assert run("search", "first").returncode == 0
-    assert [one for one in open_to_others(home) if "/" not in one] == []
+    assert [entry for entry in open_to_others(home) if "/" not in entry] == []
 
 
-def test_the_group_may_list_the_folder_as_with_postgresql(tmp_path):
+def test_the_group_may_list_the_folder_as_in_postgresql(tmp_path):
     tmp_path.chmod(0o750)
     check_private(tmp_path)
 
 
-def test_somebody_elses_folder_is_refused(tmp_path, run):
+def test_a_folder_of_another_user_is_refused(tmp_path, run):
     home = Path("/")
     if os.geteuid() == 0:
         home = tmp_path / "home"
@@ -167,7 +169,7 @@ def test_somebody_elses_folder_is_refused(tmp_path, run):
     assert "run codequarry as the owner" in refused.stderr
 
 
-def test_a_proxy_before_the_socket_is_not_its_owner(tmp_path):
+def test_a_proxy_in_front_of_the_socket_is_not_the_owner(tmp_path):
     with serving(tmp_path, 0o022) as place:
         assert ask_over(place)[0] == 200
         for header in ("X-Forwarded-For: 10.0.0.7", "Via: 1.1 proxy", "X-Forwarded-Proto: https", "CF-Ray: 1"):

@@ -1,4 +1,4 @@
-"""A commit that can't be indexed by its own fault is not tried again at every push, but as soon as that makes sense."""
+"""A commit that can't be indexed because of its content is not retried at every push, only when a retry makes sense."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def workshop(make_workshop, repository):
 
 @pytest.fixture
 def do(repository, workshop):
-    """Return a function that runs a job as somebody asked for it, and returns it at its end."""
+    """Return a function that runs a job with the given trigger and returns it at its end."""
 
     def run(trigger="webhook", shop=None, **fields):
         known = read_repository(workshop.store, "core")
@@ -48,7 +48,7 @@ def do(repository, workshop):
 
 @pytest.fixture
 def failed(do, repository):
-    """Push a commit that reaches a limit, and return its job, which failed."""
+    """Push a commit that exceeds a limit, and return its failed job."""
     repository.write(".codequarryignore", TOO_MANY)
     commit = repository.commit()
     job = do(commit=commit)
@@ -57,21 +57,21 @@ def failed(do, repository):
     return replace(job, wanted_commit=commit)
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["told of the commit", "told of something"])
+@pytest.mark.parametrize("named", [True, False], ids=["commit named", "no commit named"])
 @pytest.mark.parametrize("trigger", ["webhook", "poll", "search", "sync"])
-def test_it_is_left_alone_whoever_tells_of_it_again(do, failed, trigger, told):
-    job = do(trigger, commit=failed.wanted_commit if told else "")
+def test_it_is_not_tried_again_by_automatic_triggers(do, failed, trigger, named):
+    job = do(trigger, commit=failed.wanted_commit if named else "")
     assert job.state == "failed"
     assert job.error.startswith(f"commit {failed.wanted_commit[:12]} failed before")
     assert "has 10001 lines" in job.error
 
 
 @pytest.mark.parametrize("trigger", ["request", "command"])
-def test_it_is_tried_again_for_a_person(do, failed, trigger):
+def test_it_is_tried_again_on_request_of_a_person(do, failed, trigger):
     assert do(trigger).error == failed.error
 
 
-def test_it_is_tried_again_by_hand(workshop, repository, do, failed):
+def test_it_is_tried_again_manually(workshop, repository, do, failed):
     with pytest.raises(LimitExceeded, match=r"^\.codequarryignore has 10001 lines"):
         index_repository(IndexRequest(repository.origin), workshop)
     left_alone = do()
@@ -81,7 +81,7 @@ def test_it_is_tried_again_by_hand(workshop, repository, do, failed):
     assert again.error == failed.error
 
 
-def test_it_is_tried_again_when_the_settings_have_changed(workshop, do, failed):
+def test_it_is_tried_again_after_the_settings_have_changed(workshop, do, failed):
     assert do().error != failed.error
     indexing = workshop.settings.indexing.model_copy(update={"max_paths": 5})
     changed = replace(workshop, settings=workshop.settings.model_copy(update={"indexing": indexing}))
@@ -92,7 +92,7 @@ def test_it_is_tried_again_when_the_settings_have_changed(workshop, do, failed):
     assert fingerprint(of_a_worker) == fingerprint(changed.settings)
 
 
-def test_the_next_commit_is_tried_and_ends_it(workshop, repository, do, failed):
+def test_the_next_commit_is_tried_and_clears_the_failure(workshop, repository, do, failed):
     repository.write(".codequarryignore", "*.log\n")
     commit = repository.commit()
     assert (do(commit=commit).state, do().state) == ("done", "done")
@@ -100,22 +100,22 @@ def test_the_next_commit_is_tried_and_ends_it(workshop, repository, do, failed):
     assert describe(Catalog(workshop.store))[0].failures == ()
 
 
-def test_it_is_shown_to_whoever_sees_the_whole_repository(workshop, failed):
+def test_it_is_shown_to_callers_who_see_the_whole_repository(workshop, failed):
     catalog = Catalog(workshop.store)
     shown = describe(catalog)[0].failures
-    assert [(one.ref, one.commit) for one in shown] == [("main", failed.wanted_commit)]
+    assert [(failure.ref, failure.commit) for failure in shown] == [("main", failed.wanted_commit)]
     assert "has 10001 lines" in shown[0].reason
     known = read_repository(workshop.store, "core")
     part = Principal("part", frozenset({"search"}), (Grant("core", PathGlobs(("src/",)), known.id),))
     assert describe(catalog.seen_by(part))[0].failures == ()
 
 
-def test_it_goes_with_its_repository(workshop, failed):
+def test_it_is_removed_with_its_repository(workshop, failed):
     remove_repository("core", workshop.store, workshop.settings)
     assert workshop.store.list_documents(FAILURE_PREFIX) == []
 
 
-def test_a_limit_of_the_command_line_is_nobody_elses(workshop, repository, do):
+def test_a_limit_of_the_command_line_does_not_affect_other_runs(workshop, repository, do):
     for name in "bcd":
         repository.write(f"{name}.py", f"{name} = 1\n")
     repository.commit()

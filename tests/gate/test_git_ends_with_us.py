@@ -1,4 +1,4 @@
-"""Git processes end soon after ours, even if ours is killed and nothing tells them."""
+"""Git processes end soon after our process, even if it is killed and can't tell them."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ time.sleep(1000)
 
 @pytest.fixture
 def silent_server() -> Iterator[int]:
-    """Take connections, and never answer."""
+    """Accept connections and never answer; yield the port."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen(16)
@@ -54,13 +54,13 @@ def silent_server() -> Iterator[int]:
 
 
 def _marked(mark: str) -> dict[int, str]:
-    """Return the processes that have our mark in their environment: git hands it on to its helpers."""
+    """Return the processes that have our mark in their environment, which git passes on to its helpers."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
                 found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:  # it ended meanwhile
+        except OSError:  #  it has ended
             continue
     return found
 
@@ -73,24 +73,24 @@ def _await(condition, what) -> None:
 
 
 def _killed(script: str, *arguments: str, helper: str) -> None:
-    """Run a script until git's helper runs, kill it, and see that none of the processes is left."""
+    """Run a script until git's helper runs, kill it, and check that no process is left."""
     mark = uuid.uuid4().hex
     environment = {**os.environ, MARK: mark, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", script, *arguments], env=environment) as ours:
-        _await(lambda: any(helper in line for line in _marked(mark).values()), lambda: f"no {helper} has begun")
+        _await(lambda: any(helper in line for line in _marked(mark).values()), lambda: f"{helper} did not start")
         ours.send_signal(signal.SIGKILL)
     _await(lambda: not _marked(mark), lambda: f"still running: {_marked(mark)}")
 
 
 @pytest.mark.parametrize("way", ["branch", "commit"])
-def test_a_fetch_from_a_server_that_never_answers_ends_with_us(silent_server, tmp_path, way):
+def test_a_fetch_from_a_silent_server_ends_with_us(silent_server, tmp_path, way):
     _killed(FETCHING, f"git://127.0.0.1:{silent_server}/x.git", str(tmp_path), way, helper="git ls-remote")
 
 
-def test_the_helper_that_speaks_https_ends_with_us(silent_server, tmp_path):
+def test_the_https_helper_ends_with_us(silent_server, tmp_path):
     _killed(FETCHING, f"http://127.0.0.1:{silent_server}/x.git", str(tmp_path), "branch", helper="git-remote-http")
 
 
-def test_the_process_that_reads_blobs_ends_with_us(make_repository, tmp_path):
+def test_the_blob_reader_ends_with_us(make_repository, tmp_path):
     repository = make_repository(files={"a.py": "a = 1\n"})
     _killed(READING, repository.origin, str(tmp_path / "home"), helper="cat-file --batch")

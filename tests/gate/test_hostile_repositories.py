@@ -1,4 +1,4 @@
-"""Repositories that an attacker wrote: each is indexed or refused, in seconds, in little memory, and can be stopped."""
+"""Hostile repositories: each is indexed or refused within seconds and with little memory, and can be stopped."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ from tests.gate.running import CODEQUARRY, MOST_MEGABYTES, STOP_SECONDS, ask, en
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_a_hostile_repository_is_indexed_without_harm(tmp_path, make, settings, says):
-    """What is ordinary in it is indexed, the rest is skipped with its reason."""
+    """Ordinary files are indexed, the rest is skipped with a reason."""
     repository = make(tmp_path / "hostile.git")
     chosen = [part for setting in settings for part in ("--set", setting)]
     outcome = run(tmp_path / "home", *chosen, "index", str(repository.folder))
@@ -71,12 +71,12 @@ def test_a_repository_beyond_the_limits_is_refused_with_the_reason(tmp_path, mak
 
 
 def endless_matching(folder: Path) -> HostileRepository:
-    """Return a repository within all limits of numbers: a million paths under nine thousand slow patterns."""
+    """Return a repository within all numeric limits: a million paths under nine thousand slow patterns."""
     return hostile.endless_patterns(folder, 9_000, levels=6)
 
 
 def endless_listing(folder: Path) -> HostileRepository:
-    """Return a repository that an operator's limit lets pass."""
+    """Return a repository that is allowed by an operator's raised limit."""
     return hostile.path_bomb(folder)
 
 
@@ -84,15 +84,15 @@ PATIENT = ("indexing.max_paths=100000000000",)
 
 
 def listers_below(pid: int) -> list[int]:
-    """Return the listing processes, and what they started, that descend from a process."""
+    """Return the listing processes, and their children, that descend from a process."""
     table = subprocess.run(["ps", "-eww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in table.splitlines()[1:]]
     parents = {int(row[0]): int(row[1]) for row in rows}
 
-    def descends(one: int) -> bool:
-        while one in parents:
-            one = parents[one]
-            if one == pid:
+    def descends(process: int) -> bool:
+        while process in parents:
+            process = parents[process]
+            if process == pid:
                 return True
         return False
 
@@ -100,7 +100,7 @@ def listers_below(pid: int) -> list[int]:
 
 
 def begin(process: subprocess.Popen[str], address: str, repository: HostileRepository) -> str:
-    """Ask for a repository and return its job when that is listing the tree."""
+    """Add a repository and return its job when it is listing the tree."""
     job = str(ask(address, "/repos", {"origin": str(repository.folder)})["job_id"])
     wait_until(lambda: ask(address, f"/jobs/{job}")["state"] == "running")
     wait_until(lambda: bool(listers_below(process.pid)), told=lambda: ask(address, f"/jobs/{job}"))
@@ -111,8 +111,8 @@ def begin(process: subprocess.Popen[str], address: str, repository: HostileRepos
 
 
 @pytest.mark.parametrize("make", [endless_matching, endless_listing])
-def test_a_job_that_is_cancelled_in_the_service_ends_at_once(tmp_path, make):
-    """The service goes on answering, and no process of the job is left."""
+def test_a_job_cancelled_in_the_service_ends_at_once(tmp_path, make):
+    """The service keeps answering, and no process of the job is left."""
     repository = make(tmp_path / "hostile.git")
     with served(tmp_path / "home", *PATIENT) as (process, address):
         job = begin(process, address, repository)
@@ -123,8 +123,8 @@ def test_a_job_that_is_cancelled_in_the_service_ends_at_once(tmp_path, make):
         assert not listers_below(process.pid)
 
 
-def test_a_service_that_is_told_to_end_in_the_middle_ends_at_once(tmp_path):
-    """The job waits for the service to come back, and has lost no attempt."""
+def test_a_service_told_to_stop_during_a_job_ends_at_once(tmp_path):
+    """The job is queued for the next start of the service, and has lost no attempt."""
     repository = endless_matching(tmp_path / "hostile.git")
     with served(tmp_path / "home") as (process, address):
         job = begin(process, address, repository)
@@ -137,11 +137,11 @@ def test_a_service_that_is_told_to_end_in_the_middle_ends_at_once(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_line_is_ended_in_the_middle(tmp_path, number):
-    """Neither Ctrl-C nor a supervisor waits for the listing, and nothing of it stays behind."""
+def test_the_command_line_can_be_stopped_while_listing(tmp_path, number):
+    """Neither Ctrl-C nor a supervisor waits for the listing, and no process stays behind."""
     repository = endless_matching(tmp_path / "hostile.git")
     command = [*CODEQUARRY, "index", str(repository.folder)]
-    heed_ctrl_c = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a shell's & has it ignored
+    heed_ctrl_c = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  #  a shell's & makes it ignored
     with subprocess.Popen(
         command, env=environment(tmp_path / "home"), cwd=tmp_path, stderr=subprocess.DEVNULL, **heed_ctrl_c
     ) as index:
@@ -155,8 +155,8 @@ def test_the_command_line_is_ended_in_the_middle(tmp_path, number):
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below))
 
 
-def test_a_job_that_meets_a_limit_has_failed_for_good(tmp_path):
-    """Another attempt would meet the same limit: there is none, and the reason is kept."""
+def test_a_job_that_exceeds_a_limit_fails_without_retry(tmp_path):
+    """Another attempt would exceed the same limit, so there is none, and the reason is kept."""
     repository = hostile.path_bomb(tmp_path / "hostile.git")
     with served(tmp_path / "home") as (_, address):
         job = str(ask(address, "/repos", {"origin": str(repository.folder)})["job_id"])

@@ -1,4 +1,4 @@
-"""A repository whose names, code and messages would steer a terminal: nothing that is shown obeys them."""
+"""A repository whose names, code and messages contain terminal sequences: no output may pass them on."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-# ESC and C1 sequences, a title, a cursor that goes back, and what turns the direction of text around.
+# ESC and C1 sequences, a title, a cursor that moves back, and characters that change the text direction.
 HOSTILE = "\x1b[31m\x1b]0;owned\x07\x9b2J\u202e\u2066\u200f\u061c[red]"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 PATH = f"src/{HOSTILE}.py"
@@ -20,7 +20,7 @@ SECRET_FREE = {name: value for name, value in os.environ.items() if not name.sta
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Give a function that runs the command line beside an index of that repository."""
+    """Return a function that runs the command line on an index of that repository."""
     folder = tmp_path_factory.mktemp("hostile")
     repository = folder / "hostile"
     (repository / "src").mkdir(parents=True)
@@ -64,13 +64,13 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
-def test_nothing_that_is_shown_steers_a_terminal(run, kind: str) -> None:
+def test_no_output_controls_the_terminal(run, kind: str) -> None:
     done = run(*COMMANDS[kind])
     assert not OBEYED.search(done.stdout.decode())
     assert not OBEYED.search(done.stderr.decode())
 
 
-def test_json_says_it_exactly_and_escapes_it(run) -> None:
+def test_json_has_the_exact_text_escaped(run) -> None:
     done = run("search", "retry later", "--json")
     assert not OBEYED.search(done.stdout.decode())
     hit = json.loads(done.stdout)["results"][0]
@@ -78,7 +78,7 @@ def test_json_says_it_exactly_and_escapes_it(run) -> None:
     assert HOSTILE in hit["text"]
 
 
-def test_on_a_terminal_only_our_own_colours_are_sent(run) -> None:
+def test_a_terminal_gets_only_our_own_colours(run) -> None:
     reader, terminal = os.openpty()
     done = run("search", "retry later", stdout=terminal)
     os.close(terminal)
@@ -87,7 +87,7 @@ def test_on_a_terminal_only_our_own_colours_are_sent(run) -> None:
         while data := os.read(reader, 65_536):
             shown += data
     except OSError:
-        pass  # the other end of a terminal is closed so
+        pass  #  how the closed end of a terminal reports itself
     finally:
         os.close(reader)
     assert done.returncode == 0

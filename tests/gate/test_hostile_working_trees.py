@@ -1,4 +1,4 @@
-"""Working trees and local repositories that want our rights: nothing of them runs, nothing beside them is read."""
+"""Hostile working trees and local repositories: their programs never run, and nothing outside them is read."""
 
 import os
 import shutil
@@ -59,7 +59,7 @@ class Victim:
         (self.dot_git / "objects" / name[:2] / name[2:]).unlink()
 
     def index(self, way: str) -> str:
-        """Index the checkout, and return the error's text, nothing after a success."""
+        """Index the checkout and return the error text, or an empty string after a success."""
         ref = Ref("workspace", str(self.folder)) if way == "workspace" else None
         try:
             with _bounded():
@@ -73,7 +73,7 @@ class Victim:
         assert not self.mark.exists(), "a program of the repository ran"
         for database in self.workshop.settings.home.rglob("*"):
             if database.is_file():
-                assert CANARY.encode() not in database.read_bytes(), f"{database} has what lies elsewhere"
+                assert CANARY.encode() not in database.read_bytes(), f"{database} has data from outside the repository"
         folder = next(mirrors_folder(self.workshop.settings.home).glob("*.git"), None)
         if folder:
             listed = ["git", f"--git-dir={folder}", "cat-file", "--batch", "--batch-all-objects"]
@@ -85,7 +85,7 @@ def _bounded() -> Iterator[None]:
     """Fail instead of hanging."""
 
     def fail(*_: object) -> None:
-        raise AssertionError(f"it took more than {MOST_SECONDS} seconds")
+        raise AssertionError(f"indexing took more than {MOST_SECONDS} seconds")
 
     before = signal.signal(signal.SIGALRM, fail)
     signal.alarm(MOST_SECONDS)
@@ -197,16 +197,16 @@ RUNNING: tuple[Callable[[Victim], None], ...] = (
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("plant", RUNNING, ids=lambda one: one.__name__.strip("_"))
-def test_nothing_runs(victim, plant, way):
+@pytest.mark.parametrize("plant", RUNNING, ids=lambda plant: plant.__name__.strip("_"))
+def test_no_program_runs(victim, plant, way):
     plant(victim)
     victim.index(way)
     victim.check()
 
 
-@pytest.mark.parametrize("plant", RUNNING, ids=lambda one: one.__name__.strip("_"))
-def test_nothing_runs_in_a_checkout_of_a_repository_that_is_indexed(victim, plant, make_repository, tmp_path):
-    """Its default branch is there already, so that git meets what the checkout lacks."""
+@pytest.mark.parametrize("plant", RUNNING, ids=lambda plant: plant.__name__.strip("_"))
+def test_no_program_runs_in_a_checkout_of_an_indexed_repository(victim, plant, make_repository, tmp_path):
+    """The default branch is indexed already, so that git meets what the checkout lacks."""
     clone = tmp_path / "origins" / "clean"
     shutil.copytree(victim.folder, clone)
     index_repository(IndexRequest(str(clone)), victim.workshop)
@@ -240,7 +240,7 @@ LISTED_PIPES = {"index": "is a named pipe", "info/exclude": "is a named pipe"}
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", PIPES)
-def test_a_pipe_in_gits_folder_is_an_error(victim, name, way):
+def test_a_pipe_in_the_git_folder_is_an_error(victim, name, way):
     path = victim.dot_git / name
     path.parent.mkdir(parents=True, exist_ok=True)
     _pipe(path)
@@ -248,7 +248,7 @@ def test_a_pipe_in_gits_folder_is_an_error(victim, name, way):
 
 
 @pytest.mark.parametrize("name", LISTED_PIPES)
-def test_a_pipe_that_git_lists_files_by_is_an_error(victim, name):
+def test_a_pipe_that_git_uses_to_list_files_is_an_error(victim, name):
     path = victim.dot_git / name
     path.parent.mkdir(parents=True, exist_ok=True)
     _pipe(path)
@@ -277,7 +277,7 @@ def test_a_pipe_that_the_configuration_names_is_not_opened(victim, key, way, tmp
     assert victim.index(way) == ""
 
 
-def test_a_pipe_among_the_files_is_no_file(victim):
+def test_a_pipe_among_the_files_is_ignored(victim):
     os.mkfifo(victim.folder / ".codequarryignore")
     os.mkfifo(victim.folder / "src" / "pipe.py")
     assert victim.index("workspace") == ""
@@ -331,24 +331,24 @@ def _core_worktree(victim: Victim) -> None:
 @pytest.mark.parametrize(
     "plant",
     [_alternates, _linked_objects, _linked_refs, _linked_index, _gitdir_file, _gitdir_link, _common_folder],
-    ids=lambda one: one.__name__.strip("_"),
+    ids=lambda plant: plant.__name__.strip("_"),
 )
-def test_nothing_beside_the_repository_is_read(victim, plant, way):
+def test_nothing_outside_the_repository_is_read(victim, plant, way):
     plant(victim)
     error = victim.index(way)
     victim.check()
     assert error or (plant is _linked_index and way == "origin"), "an origin's index is not read"
 
 
-def test_files_elsewhere_are_no_working_tree(victim):
+def test_files_elsewhere_are_not_a_working_tree(victim):
     _core_worktree(victim)
     assert "core.worktree" in victim.index("workspace")
     victim.check()
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_another_users_repository_is_refused_until_git_is_told_to_trust_it(victim, way, monkeypatch, tmp_path):
-    """Here everything belongs to another user, since we say that we are one."""
+def test_a_repository_of_another_user_is_refused_until_git_trusts_it(victim, way, monkeypatch, tmp_path):
+    """Everything belongs to another user here, because we pretend to be another user."""
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "SUDO_UID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -373,7 +373,7 @@ while True:
 """
 
 
-def test_a_folder_that_is_swapped_for_a_link_is_not_followed(tmp_path):
+def test_a_folder_swapped_for_a_link_is_not_followed(tmp_path):
     folder, outside = tmp_path / "tree", tmp_path / "outside"
     for place, text in ((folder / "a" / "b", "mine\n"), (outside / "b", f"{CANARY}\n")):
         place.mkdir(parents=True)
@@ -394,4 +394,4 @@ def test_a_folder_that_is_swapped_for_a_link_is_not_followed(tmp_path):
                 read += data is not None
         finally:
             swapping.kill()
-    assert read, "the folder was never there"
+    assert read, "the folder was never read"

@@ -1,7 +1,7 @@
 """Deaths at every write to the catalog while repositories are added, renamed and removed, and keys are made.
 
-At no moment, before or after the next run puts things right, does a key see another repository than the one that it was
-granted, whoever has its name by then; and after that run nothing of a removed repository is left.
+A key must never see a repository other than the one it was granted, before or after the next run cleans up, even if
+another repository has taken the name. After that run nothing of a removed repository is left.
 """
 
 import itertools
@@ -35,7 +35,7 @@ MAKERS = ("make_workshop", pytest.param("make_opensearch_workshop", marks=(pytes
 
 @pytest.fixture
 def world(request: pytest.FixtureRequest, make_repository: Callable[..., Any]) -> World:
-    """Give a world on the embedded store, or on the one that a test is parametrised with."""
+    """Return a world on the embedded store, or on the store that the test is parametrised with."""
     files = {"a.py": "def first():\n    return 1\n"}
     made = {name: make_repository(name, files) for name in ("ours", "other", "intruder")}
     return World(request.getfixturevalue(getattr(request, "param", "make_workshop"))(), **made)
@@ -45,7 +45,7 @@ on_each_store = pytest.mark.parametrize("world", MAKERS, indirect=True)
 
 
 def deaths(world: World, begin: Callable[[], None], act: Callable[[Workshop], object]) -> Iterator[int]:
-    """Do ``act`` until it lives, dying before its first write, its second, and so on; yield after each death."""
+    """Repeat ``act``, which dies before its first write, its second, and so on; yield after each death."""
     for calls in itertools.count(1):
         assert calls < MOST_WRITES
         begin()
@@ -59,14 +59,14 @@ def deaths(world: World, begin: Callable[[], None], act: Callable[[Workshop], ob
 
 
 def remove(workshop: Workshop) -> None:
-    """Do what `codequarry repos rm core` does."""
+    """Do the same as `codequarry repos rm core`."""
     cancel_jobs_of(workshop.store, "core")
     remove_repository("core", workshop.store, workshop.settings)
 
 
 @on_each_store
 @pytest.mark.parametrize("attack", ["at once", "after the next run"])
-def test_whoever_takes_the_name_of_a_repository_whose_removal_died_is_not_seen_by_its_key(world, attack):
+def test_a_repository_that_takes_the_name_during_a_broken_removal_is_not_seen_by_the_old_key(world, attack):
     removed = 0
     for calls in deaths(world, world.begin, remove):
         world.check_nothing_foreign_is_seen()
@@ -78,18 +78,18 @@ def test_whoever_takes_the_name_of_a_repository_whose_removal_died_is_not_seen_b
         world.index(world.other)
         world.check_nothing_foreign_is_seen()
         if not is_removal:
-            assert ("core", world.ours.origin) in world.seen(), f"died before write {calls}: nothing was removed yet"
+            assert ("core", world.ours.origin) in world.seen(), f"died before write {calls}: nothing had been removed"
             continue
         removed += 1
         world.check_nothing_is_left()
         world.intrude()
         assert world.seen() == set()
         grant_to_key(world.store, find_key(world.store, "reader").id, [Grant("core")])
-        assert world.seen() == {("core", world.intruder.origin)}, "a grant made now is of the repository of now"
+        assert world.seen() == {("core", world.intruder.origin)}, "a new grant is for the new repository"
     assert removed > 5
 
 
-def test_a_rename_that_died_shows_the_key_its_own_repository_alone_and_goes_on(world):
+def test_after_a_broken_rename_the_key_sees_only_its_repository_and_the_rename_can_continue(world):
     def rename(workshop: Workshop) -> None:
         rename_repository("core", "kernel", workshop)
 
@@ -106,7 +106,7 @@ def test_a_rename_that_died_shows_the_key_its_own_repository_alone_and_goes_on(w
         assert world.seen() == {("kernel", world.ours.origin)}
 
 
-def test_an_addition_that_died_is_seen_by_the_key_that_waited_for_it_after_the_next_run(world):
+def test_after_a_broken_addition_and_the_next_run_the_waiting_key_sees_the_repository(world):
     def wait() -> None:
         add_key(world.store, new_key("reader", ["search"], [Grant("core")])[0])
 
@@ -122,7 +122,7 @@ def test_an_addition_that_died_is_seen_by_the_key_that_waited_for_it_after_the_n
 
 
 @on_each_store
-def test_a_key_whose_making_died_is_there_whole_or_not_at_all(world):
+def test_a_key_whose_creation_died_is_complete_or_absent(world):
     def make(workshop: Workshop) -> None:
         add_key(workshop.store, new_key("maker", ["search"], [Grant("core"), Grant("soon")])[0])
 

@@ -19,7 +19,7 @@ from codequarry.shared.store.embedded.backup import restore_backup, verify_backu
 from codequarry.shared.store.embedded.editions import EmbeddedEditions
 from codequarry.shared.versions.snapshots import head_snapshot
 
-# Makes the index large enough for a kill to meet every part of the work; nothing looks at these vectors.
+# Makes the index large enough for kills to hit every part of the work; nothing reads these vectors.
 BALLAST = 30_000
 KILLS = 6
 
@@ -38,7 +38,7 @@ def home(make_repository, make_workshop):
 
 
 def state(home):
-    """Return what the active index answers; opening it must be possible at any time."""
+    """Return the state and the contents of the active index, which must be readable at any time."""
     editions = EmbeddedEditions(home)
     number = editions.active()
     store = editions.open(number, editions.dimension(number))
@@ -51,7 +51,7 @@ def state(home):
 
 
 def run(imports, arguments, seconds=None):
-    """Run a function in a process of its own, and kill it after ``seconds``; return how long it took and if it died."""
+    """Run a function in a new process and kill it after ``seconds``; return its duration and whether it was killed."""
     code = f"import sys\nfrom pathlib import Path\n{imports}\nprint('begins', flush=True)\nrun({arguments})"
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "begins\n", child.stderr.read()
@@ -65,7 +65,7 @@ def run(imports, arguments, seconds=None):
     return time.monotonic() - began, child.returncode != 0
 
 
-def test_a_killed_backup_is_none_and_the_next_one_clears_up(home, tmp_path):
+def test_a_killed_backup_does_not_count_and_the_next_backup_cleans_up(home, tmp_path):
     before, folder, chance = state(home), EmbeddedEditions(home).active_folder(), random.Random(15)
     interrupted = 0
     took, _ = run(BACKUP, f"Path({str(folder)!r}), Path({str(tmp_path / 'copy')!r})")
@@ -83,7 +83,7 @@ def test_a_killed_backup_is_none_and_the_next_one_clears_up(home, tmp_path):
     assert interrupted, "no kill came before the end: the index is too small for this test"
 
 
-def test_a_killed_restore_leaves_an_index_that_answers_and_the_next_one_clears_up(home, tmp_path):
+def test_a_killed_restore_leaves_a_working_index_and_the_next_restore_cleans_up(home, tmp_path):
     before, chance = state(home), random.Random(15)
     copy = tmp_path / "copy"
     write_backup(EmbeddedEditions(home).active_folder(), copy)

@@ -1,4 +1,4 @@
-"""What a slow process writes of a removed repository is not shown of the one that has taken its name since."""
+"""Late writes of a slow process for a removed repository are not shown for the repository that took its name."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def workshop(make_workshop):
 
 @pytest.fixture
 def removed(workshop, make_repository):
-    """Return the record of a repository that was removed, and whose name is free again."""
+    """Return the record of a removed repository, whose name is free again."""
     index_repository(IndexRequest(make_repository("ours", FILES).origin, name="core"), workshop)
     record = read_repository(workshop.store, "core")
     remove_repository("core", workshop.store, workshop.settings)
@@ -47,7 +47,7 @@ def removed(workshop, make_repository):
 
 @pytest.fixture
 def write_late(workshop, removed):
-    """Return a function that writes all that a run and a poll of the removed repository may write at last."""
+    """Return a function that makes all late writes of a run and a poll of the removed repository."""
     store, foreign = workshop.store, replace(removed, head_commit=FOREIGN, branch="foreign", follows_head=False)
 
     def write():
@@ -64,9 +64,7 @@ def shown(workshop):
     return describe(Catalog(workshop.store))
 
 
-def test_nothing_of_it_is_shown_while_the_new_repository_is_not_indexed_yet(
-    workshop, write_late, removed, make_repository
-):
+def test_late_writes_are_not_shown_before_the_new_repository_is_indexed(workshop, write_late, removed, make_repository):
     claim(workshop.store, parse_origin(make_repository("theirs", FILES).origin), "core", "main")
     before = shown(workshop)
     write_late()
@@ -74,7 +72,7 @@ def test_nothing_of_it_is_shown_while_the_new_repository_is_not_indexed_yet(
     assert before[0].state == "not indexed"
 
 
-def test_nothing_of_it_is_shown_when_the_new_repository_is_indexed(workshop, write_late, make_repository):
+def test_late_writes_are_not_shown_after_the_new_repository_is_indexed(workshop, write_late, make_repository):
     theirs = make_repository("theirs", FILES)
     index_repository(IndexRequest(theirs.origin, name="core"), workshop)
     before = shown(workshop)
@@ -83,12 +81,10 @@ def test_nothing_of_it_is_shown_when_the_new_repository_is_indexed(workshop, wri
     theirs.write("b.py", "b = 1\n")
     commit = theirs.commit()
     index_repository(IndexRequest(theirs.origin), workshop)
-    assert [(one.indexed_commit, one.commits_behind) for one in shown(workshop)] == [(commit, 0)]
+    assert [(repo.indexed_commit, repo.commits_behind) for repo in shown(workshop)] == [(commit, 0)]
 
 
-def test_the_origin_of_the_new_repository_is_polled_as_if_nobody_had_polled_the_old_one(
-    workshop, removed, make_repository
-):
+def test_polls_of_the_removed_repository_do_not_affect_the_new_one(workshop, removed, make_repository):
     theirs = make_repository("theirs", FILES)
     index_repository(IndexRequest(theirs.origin, name="core"), workshop)
     late = {"": FOREIGN}
@@ -102,11 +98,11 @@ def test_the_origin_of_the_new_repository_is_polled_as_if_nobody_had_polled_the_
     asked = []
     settings = workshop.settings.model_copy(update={"polling": PollingSettings(interval_seconds=0.001)})
     poll_due(workshop.store, settings, asked.append)
-    assert [one.commit for one in asked] == [commit]
+    assert [request.commit for request in asked] == [commit]
 
 
-def test_grants_of_repositories_that_are_gone_are_named(workshop, removed, make_repository):
+def test_grants_of_removed_repositories_are_listed(workshop, removed, make_repository):
     granted = [Grant("core", repo_id=removed.id), Grant("soon"), Grant("*-docs")]
     key = add_key(workshop.store, new_key("reader", ["search"], granted)[0])
     claim(workshop.store, parse_origin(make_repository("theirs", FILES).origin), "core", "main")
-    assert [(one.id, grant.repos) for one, grant in dangling_grants(workshop.store)] == [(key.id, "core")]
+    assert [(holder.id, grant.repos) for holder, grant in dangling_grants(workshop.store)] == [(key.id, "core")]

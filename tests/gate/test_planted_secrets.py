@@ -1,4 +1,4 @@
-"""Secrets planted in every kind of file: no byte of what the index keeps, says or logs shows one of them."""
+"""Secrets planted in every kind of file: nothing that the index keeps, prints or logs contains one."""
 
 import json
 import sqlite3
@@ -21,15 +21,15 @@ from tests.gate.planted import planted
 
 RETENTION = {"grace_seconds": 0}
 PLANTED = planted()
-FILES = {f"{at:03}/{one.path}": one.text for at, one in enumerate(PLANTED)}
-SECRETS = {secret: one.kind for one in PLANTED for secret in one.secrets}
+FILES = {f"{at:03}/{plant.path}": plant.text for at, plant in enumerate(PLANTED)}
+SECRETS = {secret: plant.kind for plant in PLANTED for secret in plant.secrets}
 CLEAN = {"src/clean.py": "def add(a, b):\n    return a + b\n"}
 
 
 def folder_bytes(folder):
-    """Yield every file of a data folder but the mirrors' git objects, and the rows of the store unpacked.
+    """Yield every file of a data folder except the mirrors' git objects, and the store's rows, decompressed.
 
-    A mirror holds a repository as its origin does; only who may read the data folder can read it.
+    A mirror holds a repository as its origin does; only users who can read the data folder can read it.
     """
     for path in sorted(folder.rglob("*")):
         if path.is_file() and "mirrors" not in path.relative_to(folder).parts:
@@ -49,7 +49,7 @@ def opensearch_bytes(store):
 
 
 def shown(workshop):
-    """Return the kinds of secrets that the index shows somewhere, in the letters of the file or as lower-case words."""
+    """Return the kinds of secrets that occur in the index, in the file's spelling or as lower-case words."""
     places = list(folder_bytes(workshop.settings.home))
     if workshop.store.name == "opensearch":
         places += opensearch_bytes(workshop.store)
@@ -62,7 +62,7 @@ def shown(workshop):
     return found
 
 
-def test_a_new_index_shows_none(make_workshop_on_each, make_repository):
+def test_a_new_index_contains_no_secret(make_workshop_on_each, make_repository):
     workshop = make_workshop_on_each(retention=RETENTION)
     repository = make_repository(files=FILES | CLEAN)
     report = index_repository(IndexRequest(str(repository.folder)), workshop)
@@ -75,24 +75,24 @@ def test_a_new_index_shows_none(make_workshop_on_each, make_repository):
     assert all("*" in chunk.text for chunk in masked)
 
 
-def test_an_ordinary_run_masks_an_index_made_before(make_workshop_on_each, make_repository):
+def test_an_ordinary_run_masks_an_existing_index(make_workshop_on_each, make_repository):
     before = make_workshop_on_each(retention=RETENTION, secrets={"action": "off"})
     repository = make_repository(files=CLEAN)
     address = str(repository.folder)
     index_repository(IndexRequest(address), before)
-    some = dict(list(FILES.items())[::3])
-    for path, text in some.items():
+    chosen = dict(list(FILES.items())[::3])
+    for path, text in chosen.items():
         repository.write(path, text)
     repository.commit("secrets")
     index_repository(IndexRequest(address), before)
     repository.git("branch", "other")
     repository.git("tag", "v1")
-    for path in list(some)[:10]:
+    for path in list(chosen)[:10]:
         repository.git("rm", "-q", path)
     repository.commit("fewer")
     for ref in (None, Ref("branch", "other"), Ref("tag", "v1")):
         index_repository(IndexRequest(address, ref), before)
-    assert len({kind for kind, _ in shown(before)}) > len(some) / 2
+    assert len({kind for kind, _ in shown(before)}) > len(chosen) / 2
     assert repositories_with_unmasked(before.store) == ["project"]
 
     settings = before.settings.model_copy(update={"secrets": type(before.settings.secrets)()})
@@ -108,8 +108,8 @@ def test_an_ordinary_run_masks_an_index_made_before(make_workshop_on_each, make_
     assert (again.changed, again.masked_anew, again.given_up) == (False, (), 0)
 
 
-def test_rows_from_before_stay_noted_until_searches_that_run_have_ended(make_workshop, make_repository):
-    """The rows are deleted after `retention.grace_seconds`: until then nothing may say that they are gone."""
+def test_old_rows_stay_noted_until_running_searches_have_ended(make_workshop, make_repository):
+    """The rows are deleted after `retention.grace_seconds`; until then they must not be reported as gone."""
     before = make_workshop(retention={"grace_seconds": 0.5}, secrets={"action": "off"})
     address = str(make_repository(files=FILES).folder)
     index_repository(IndexRequest(address), before)
@@ -124,7 +124,7 @@ def test_rows_from_before_stay_noted_until_searches_that_run_have_ended(make_wor
     assert shown(after) == set()
 
 
-def test_a_layer_over_an_index_made_before_masks_its_base_first(make_workshop, make_repository):
+def test_a_layer_over_an_existing_index_masks_its_base_first(make_workshop, make_repository):
     before = make_workshop(retention=RETENTION, secrets={"action": "off"})
     repository = make_repository(files=FILES | CLEAN)
     index_repository(IndexRequest(str(repository.folder)), before)
@@ -147,7 +147,7 @@ def test_files_with_secrets_can_be_left_out(make_workshop, make_repository):
 
 
 @pytest.mark.parametrize("obeyed", [True, False])
-def test_a_repository_allows_only_where_the_settings_permit_it(make_workshop, make_repository, obeyed):
+def test_a_repository_may_allow_secrets_only_if_the_settings_permit_it(make_workshop, make_repository, obeyed):
     workshop = make_workshop(secrets={"repository_allow_file": obeyed})
     files = {"a.py": 'password = "hunter2"\n', ".codequarryallow": "path: *.py\n"}
     index_repository(IndexRequest(str(make_repository(files=files).folder)), workshop)
@@ -156,7 +156,7 @@ def test_a_repository_allows_only_where_the_settings_permit_it(make_workshop, ma
     assert chunk.masked is not obeyed
 
 
-def test_the_settings_allow_and_an_ordinary_run_reads_again(make_workshop, make_repository):
+def test_after_the_settings_allow_a_rule_an_ordinary_run_reads_the_file_again(make_workshop, make_repository):
     workshop = make_workshop()
     repository = make_repository(files={"a.py": 'password = "hunter2"\n'})
     index_repository(IndexRequest(str(repository.folder)), workshop)
@@ -167,7 +167,7 @@ def test_the_settings_allow_and_an_ordinary_run_reads_again(make_workshop, make_
     assert "hunter2" in chunk.text
 
 
-def test_no_command_shows_one(tmp_path):
+def test_no_command_prints_a_secret(tmp_path):
     workspace = Workspace(tmp_path)
     repository = workspace.repository("project", FILES | CLEAN)
     said = [workspace.run("index", repository.folder, "--dry-run", "--json"), workspace.run("index", repository.folder)]

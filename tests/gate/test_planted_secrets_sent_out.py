@@ -1,4 +1,4 @@
-"""Secrets planted in every kind of file: none goes to an embedding server, a client, an agent or a log."""
+"""Secrets planted in every kind of file: none is sent to an embedding server, a client, an agent or a log."""
 
 import http.client
 import json
@@ -19,8 +19,8 @@ from tests.e2e.test_mcp import asking
 from tests.gate.planted import planted
 
 PLANTED = planted(seed=16)
-FILES = {f"{at:03}/{one.path}": one.text for at, one in enumerate(PLANTED)}
-SECRETS = {secret: one.kind for one in PLANTED for secret in one.secrets}
+FILES = {f"{at:03}/{plant.path}": plant.text for at, plant in enumerate(PLANTED)}
+SECRETS = {secret: plant.kind for plant in PLANTED for secret in plant.secrets}
 ADDRESS = re.compile(r"http://127\.0\.0\.1:([1-9]\d*)")
 WAIT_SECONDS = 60
 DIMENSION = 8
@@ -29,7 +29,7 @@ QUERIES = ("password of the database", "private key", "token", "api key", "impor
 
 @dataclass
 class EmbeddingServer:
-    """A server of the embeddings protocol that keeps what it is told."""
+    """A server of the embeddings protocol that records the requests."""
 
     url: str
     told: list[bytes] = field(default_factory=list)
@@ -46,7 +46,7 @@ def embedding_server() -> Iterator[EmbeddingServer]:
                 {
                     "object": "embedding",
                     "index": at,
-                    "embedding": [float(1 + (len(text) + one) % 7) for one in range(DIMENSION)],
+                    "embedding": [float(1 + (len(text) + place) % 7) for place in range(DIMENSION)],
                 }
                 for at, text in enumerate(texts)
             ]
@@ -58,7 +58,7 @@ def embedding_server() -> Iterator[EmbeddingServer]:
             self.wfile.write(answer)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     running = EmbeddingServer(f"http://127.0.0.1:{server.server_port}/v1")
@@ -72,7 +72,7 @@ def embedding_server() -> Iterator[EmbeddingServer]:
 
 @dataclass(frozen=True)
 class Indexed:
-    """A workspace whose repository was indexed with that server."""
+    """A workspace whose repository was indexed with the recording server."""
 
     workspace: Workspace
     server: EmbeddingServer
@@ -95,11 +95,11 @@ def indexed(embedding_server, tmp_path_factory) -> Indexed:
 
 
 def shown_in(text: str) -> list[str]:
-    """Return the kinds of secrets that a text shows, also as it is escaped in JSON."""
+    """Return the kinds of secrets that a text contains, also in the form escaped for JSON."""
     return [kind for secret, kind in SECRETS.items() if secret in text or json.dumps(secret)[1:-1] in text]
 
 
-def test_the_embedding_server_and_the_log_are_told_none(indexed):
+def test_the_embedding_server_and_the_log_get_no_secret(indexed):
     told = "\n".join(body.decode() for body in indexed.server.told)
     assert all(path in told for path in FILES), "every file was embedded"
     assert shown_in(told) == []
@@ -108,7 +108,7 @@ def test_the_embedding_server_and_the_log_are_told_none(indexed):
 
 @contextmanager
 def served(indexed: Indexed) -> Iterator[tuple[http.client.HTTPConnection, list[str]]]:
-    """Serve, and give a connection; the list holds what the service wrote once it has ended."""
+    """Serve and yield a connection; the list gets the service's log after it has ended."""
     log = indexed.workspace.folder / "service.log"
     written: list[str] = []
     with log.open("w") as out:
@@ -129,7 +129,7 @@ def served(indexed: Indexed) -> Iterator[tuple[http.client.HTTPConnection, list[
             written.append(log.read_text())
 
 
-def test_no_answer_over_http_shows_one(indexed):
+def test_no_http_answer_contains_a_secret(indexed):
     answers = []
     with served(indexed) as (connection, written):
         for query in QUERIES:
@@ -139,13 +139,13 @@ def test_no_answer_over_http_shows_one(indexed):
             answers.append(answer.read().decode())
             assert answer.status == 200, answers[-1]
     paths = {hit["path"] for answer in answers for hit in json.loads(answer)["results"]}
-    assert len(set(FILES) - paths) < 5, "nearly every file was shown to somebody"
+    assert len(set(FILES) - paths) < 5, "nearly every file occurred in an answer"
     assert any(hit["masked"] for answer in answers for hit in json.loads(answer)["results"])
     assert shown_in("\n".join(answers)) == []
     assert shown_in(written[0]) == []
 
 
-def test_no_tool_of_an_agent_shows_one(indexed):
+def test_no_mcp_tool_returns_a_secret(indexed):
     said = []
     with asking(indexed.workspace, **indexed.variables) as client:
         for query in QUERIES:

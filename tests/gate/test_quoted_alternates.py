@@ -1,4 +1,4 @@
-"""A list of alternates in quotes, which git reads otherwise than it looks, leads nowhere beyond the allowed folders."""
+"""Quoted alternates, which git unquotes, must not lead outside the allowed folders."""
 
 import os
 
@@ -10,7 +10,7 @@ from codequarry.shared.errors import GitError
 
 
 @pytest.mark.parametrize("line", ['"{pool}/x\\057..\\057..\\057secret"', '"{secret}"/../../{up}{pool}/x'])
-def test_a_path_in_quotes_is_refused(make_repository, tmp_path, line):
+def test_a_quoted_path_is_refused(make_repository, tmp_path, line):
     folder = make_repository("borrower", {"a.py": "a = 1\n"}).folder
     pool, secret = tmp_path / "pool", tmp_path / "secret"
     (pool / "x").mkdir(parents=True)

@@ -1,6 +1,6 @@
-"""kill -9 at every write of commands, each in a process of its own: the next run leaves what an undisturbed one leaves.
+"""`kill -9` at every write of commands in separate processes: the next run restores the undisturbed state.
 
-And whoever takes the name of a repository at that very moment is not seen by a key of the repository before.
+A repository that takes the name of another at that moment is not seen by keys of the other.
 """
 
 import itertools
@@ -33,40 +33,40 @@ from codequarry.shared.store.records import StoredRow
 from tests.gate.killed import KILLED, Commands, Ended
 from tests.gate.world import World
 
-# No command writes so often.
+# No command writes this often.
 MOST_WRITES = 120
-# Each run gives up the commit before.
+# Each run drops the commit before.
 RETENTION = {"grace_seconds": 0, "keep_commits": 1, "keep_days": 0}
 NUMBERS = re.compile(r"\b(?:[0-9a-f]{16,}|[0-9a-f]{12}|\d+)\b|(?<=-)[0-9a-f]{12}(?=\.)")
-# What the folder has or has not by chance: SQLite's own files, and when a mirror was used last.
+# Files that exist by chance: SQLite's own files, and the time when a mirror was last used.
 PASSING_FILES = ("-wal", "-shm", ".lock", ".used")
 JOBS = (JOB_PREFIX, ENDED_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A command that is killed, and what was there before it."""
+    """A command that is killed, and the preparation of its index."""
 
     arguments: tuple[str, ...]
     begin: Callable[[World], None] = World.begin
 
     @property
     def is_run(self) -> bool:
-        """Return whether the command is an ordinary run itself, which repairs what the one before it left."""
+        """Return whether the command is itself an ordinary run, which repairs what the previous run left."""
         return self.arguments[0] == "index"
 
     def command(self, world: World) -> list[str]:
-        """Return the arguments, with the origin of the team's repository."""
+        """Return the arguments, with the origin of the team's repository inserted."""
         return [argument.format(ours=world.ours.origin) for argument in self.arguments]
 
 
 def promise(world: World) -> None:
-    """Let a key wait for the repository."""
+    """Add a key that waits for the repository."""
     add_key(world.store, new_key("reader", ["search"], [Grant("core")])[0])
 
 
 def publish_more(world: World) -> None:
-    """Index the repository with a branch, then let both go on."""
+    """Index the repository with a branch, then change it."""
     world.begin()
     world.ours.write("b.py", "def second():\n    return 2\n")
     world.ours.remove("a.py")
@@ -86,7 +86,7 @@ SCENES = {
 
 @dataclass
 class Place:
-    """An index, and copies of it, each for one death."""
+    """An index, and copies of it, one for each death."""
 
     template: World
     commands: Commands
@@ -94,7 +94,7 @@ class Place:
 
     @contextmanager
     def copy(self) -> Iterator[World]:
-        """Give a world of its own."""
+        """Yield a world on a new copy."""
         self.copies += 1
         workshop = self.template.workshop
         home = workshop.settings.home.with_name(f"copy {self.copies}")
@@ -109,13 +109,13 @@ class Place:
         return self.commands.run(world.workshop.settings, *scene.command(world), at=at, after=after)
 
     def run_next(self, world: World) -> None:
-        """Do the next ordinary run, of another repository."""
+        """Do the next ordinary run, which indexes another repository."""
         self.commands.must(world.workshop.settings, "index", world.other.origin)
 
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """Give processes for commands; to import all that they need takes a second, so there is one program for all."""
+    """Yield a program that runs commands; it is shared, because its imports take a second."""
     with Commands(tmp_path_factory.mktemp("commands")) as running:
         yield running
 
@@ -150,23 +150,23 @@ def deaths(place: Place, scene: Scene, *, after: bool = False) -> Iterator[World
 
 
 def left_by(world: World) -> dict[str, Any]:
-    """Return all that an index and its folder have, without numbers that were given by chance."""
+    """Return the contents of an index and its folder, without numbers and names that vary between runs."""
     store, home = world.store, world.workshop.settings.home
     requeue_lost(store, lambda _: False)  # a worker or the service does so every few seconds
     head = read_head(store)
     files = (path.relative_to(home) for path in home.rglob("*") if "objects" not in path.parts)
     return {
-        # A job that was written twice does what it does twice: as many as there are is no matter.
+        # A job that was written twice has the same effect twice, so their number does not matter.
         "jobs": {(job.repo, job.ref, job.kind, job.state) for job in list_jobs(store)},
         "documents": Counter(
-            NUMBERS.sub("#", one.key) for one in store.list_documents("") if not one.key.startswith(JOBS)
+            NUMBERS.sub("#", document.key) for document in store.list_documents("") if not document.key.startswith(JOBS)
         ),
         "keys": sorted(
-            (key.name, bool(key.revoked_at), sorted((one.repos, one.is_bound) for one in key.grants))
+            (key.name, bool(key.revoked_at), sorted((grant.repos, grant.is_bound) for grant in key.grants))
             for key in list_keys(store)
         ),
         "timelines": Counter(
-            (one.repo, one.ref, one.commit, one.repo_id == world.repo_id) for one in head.timelines.values()
+            (state.repo, state.ref, state.commit, state.repo_id == world.repo_id) for state in head.timelines.values()
         ),
         "open": (dict(head.open), dict(head.aborted)),
         "rows": Counter(
@@ -179,7 +179,7 @@ def left_by(world: World) -> dict[str, Any]:
 
 
 def check_with_git(world: World) -> None:
-    """Compare each version with git, down to the text."""
+    """Compare each version with git, including the text."""
     head = read_head(world.store)
     for timeline, state in head.timelines.items():
         record = read_transaction(world.store, timeline, state.published)
@@ -188,7 +188,7 @@ def check_with_git(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_the_next_run_after_a_kill_leaves_what_an_undisturbed_one_leaves(make_place, name):
+def test_the_next_run_after_a_kill_restores_the_undisturbed_state(make_place, name):
     scene = SCENES[name]
     place = make_place(scene)
     with place.copy() as world:
@@ -211,24 +211,24 @@ def test_the_next_run_after_a_kill_leaves_what_an_undisturbed_one_leaves(make_pl
 
 
 def is_soon_empty(folder: Path) -> bool:
-    """Return whether what killed processes had in a folder is removed by those that look after them."""
+    """Return whether the files of killed processes are soon removed from a folder by their supervisors."""
     deadline = time.monotonic() + 20
     while any(folder.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not any(folder.iterdir())
 
 
-def test_a_key_whose_making_was_killed_is_there_whole_or_not_at_all(make_place):
+def test_a_key_whose_creation_was_killed_is_complete_or_absent(make_place):
     scene = Scene(("keys", "create", "other", "--repo", "core", "--repo", "soon"))
     for world in deaths(make_place(scene), scene):
         claim(world.store, parse_origin(world.intruder.origin), "soon", "main")
         bind_index(world.store)
-        ids = {one.id for one in list_repositories(world.store)}
+        ids = {repository.id for repository in list_repositories(world.store)}
         for key in list_keys(world.store):
             assert {grant.repo_id for grant in key.grants} == (ids if key.name == "other" else {world.repo_id})
 
 
-def test_who_takes_the_name_right_after_a_kill_is_not_seen_by_the_key_even_if_the_next_run_is_killed_too(make_place):
+def test_a_repository_that_takes_the_name_after_a_kill_stays_hidden_from_the_old_key(make_place):
     place = make_place(SCENES["rm"])
     killed = 0
     for world in deaths(place, SCENES["rm"], after=True):
@@ -248,7 +248,7 @@ def test_who_takes_the_name_right_after_a_kill_is_not_seen_by_the_key_even_if_th
 @pytest.mark.opensearch
 @pytest.mark.long
 @pytest.mark.parametrize("write", [2, 5, 9, 14, 20])
-def test_a_removal_that_is_killed_is_finished_by_the_next_run_on_a_node_too(
+def test_a_killed_removal_on_a_node_is_finished_by_the_next_run(
     commands, make_opensearch_workshop, make_repository, write
 ):
     files = {"a.py": "def first():\n    return 1\n"}

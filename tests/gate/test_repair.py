@@ -1,4 +1,4 @@
-"""Damage to the database of an index, and ``codequarry fsck --repair``: what git and vectors can give comes back."""
+"""Damage to the database of an index, and ``codequarry fsck --repair``, which restores what git and vectors hold."""
 
 import fcntl
 import json
@@ -45,7 +45,7 @@ Listing = dict[tuple[str, str], Any]
 
 @dataclass(frozen=True)
 class Index:
-    """A data folder at rest, what each of its versions holds, and a copy of its store as a killed process leaves it."""
+    """A closed data folder, the contents of its versions, and a copy of its store as a killed process leaves it."""
 
     home: Path
     killed: Path
@@ -81,7 +81,7 @@ def make_project(folder: Path, module: str) -> None:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Index:
-    """Index two projects: older commits, a tag, and a branch that changes, each of them an overlay."""
+    """Index two projects with older commits, a tag, and a changing branch; the tag and the branch are overlays."""
     folder = tmp_path_factory.mktemp("repair")
     home, project, other = folder / "home", folder / "project", folder / "other"
     make_project(project, "catalog")
@@ -118,26 +118,26 @@ def index(tmp_path_factory: pytest.TempPathFactory, embedder: Embedder) -> Index
 
 
 def listing_of(store: Store) -> Listing:
-    """Return of each kept commit all files and chunks."""
+    """Return the files and chunks of each kept commit."""
     head = read_head(store)
     found: Listing = {}
     for record in kept_records(store, head):
         snapshot = version_snapshot(head, record)
-        files = [(one.path, one.blob, one.verdict, one.rows, one.rules) for one in store.files(snapshot)]
-        chunks = [(one.id, one.path, one.text) for one in store.find(snapshot, Filters(), 100_000)]
+        files = [(file.path, file.blob, file.verdict, file.rows, file.rules) for file in store.files(snapshot)]
+        chunks = [(chunk.id, chunk.path, chunk.text) for chunk in store.find(snapshot, Filters(), 100_000)]
         found[f"{record.repo} {record.ref}", record.commit] = (sorted(files), sorted(chunks))
     return found
 
 
 def search(home: Path) -> Any:
-    """Return what the command line finds, with its scores, in the default branches and in a branch."""
+    """Return the results of the command line with their scores, in the default branches and in a branch."""
     found = []
     for asked in (("read the head document",), ("who holds the lease", "--repo", "project", "--branch", "feature")):
         done = command(home, "search", *asked, "--json")
         assert done.returncode == 0, done.stderr
         results = json.loads(done.stdout)["results"]
         assert results
-        found.append(sorted((one["path"], one["start_line"], round(one["score"], 6)) for one in results))
+        found.append(sorted((hit["path"], hit["start_line"], round(hit["score"], 6)) for hit in results))
     return found
 
 
@@ -174,7 +174,7 @@ def damaged_copy(index: Index, home: Path, pages: list[int], *, killed: bool = F
 
 
 def repaired(home: Path, embedder: Embedder) -> tuple[RepairReport, Listing]:
-    """Repair an index, and return what its versions hold; each must be what git and the checks say it is."""
+    """Repair an index, check every version against git, and return the report and the versions' contents."""
     report = repair_index(settings_of(home), lambda _: None)
     with closing(editions_of(settings_of(home))) as editions:
         _, store = open_active(editions)
@@ -186,7 +186,7 @@ def repaired(home: Path, embedder: Embedder) -> tuple[RepairReport, Listing]:
             return report, listing_of(store)
 
 
-def test_trees_of_which_every_page_is_lost_come_back_without_embedding_anything(
+def test_trees_that_lost_every_page_are_restored_without_embedding(
     index: Index, tmp_path: Path, embedder: Embedder
 ) -> None:
     derived = index.pages.keys() - {*ROWS, "vector", "document", "sqlite_autoindex_document_1", "sqlite_schema"}
@@ -201,9 +201,7 @@ def test_trees_of_which_every_page_is_lost_come_back_without_embedding_anything(
     assert sorted(path.name for path in (tmp_path / "home").iterdir()) == ["mirrors", "store-2", "store.edition"]
 
 
-def test_damage_at_random_places_loses_nothing_beside_the_catalog(
-    index: Index, tmp_path: Path, embedder: Embedder
-) -> None:
+def test_random_damage_outside_the_catalog_loses_nothing(index: Index, tmp_path: Path, embedder: Embedder) -> None:
     chance = random.Random(SEED)
     catalog = {*index.pages["document"], *index.pages["sqlite_autoindex_document_1"]}
     last = max(max(pages) for pages in index.pages.values())
@@ -219,13 +217,11 @@ def test_damage_at_random_places_loses_nothing_beside_the_catalog(
         path.write_bytes(data)
         report, listing = repaired(tmp_path / "home", embedder)
         assert (report.lost, listing) == ((), index.listing), pages
-        # A vector is lost with both of the trees that know its place, where its text is lost too.
+        # A vector is lost only with both trees that know its place, and with its text.
         assert report.embedded == 0 or len(pages & vectors) > 1
 
 
-def test_a_database_that_was_cut_off_or_is_gone_says_what_is_lost(
-    index: Index, tmp_path: Path, embedder: Embedder
-) -> None:
+def test_a_truncated_or_missing_database_reports_what_is_lost(index: Index, tmp_path: Path, embedder: Embedder) -> None:
     home = tmp_path / "home"
     last = max(max(pages) for pages in index.pages.values())
     for keep in (0, 1, 30, last // 2, last - 3):
@@ -242,7 +238,7 @@ def test_a_database_that_was_cut_off_or_is_gone_says_what_is_lost(
     done = command(home, "fsck", "--repair", "--json")
     assert done.returncode == 1, done.stderr
     lost = json.loads(done.stdout)["rebuilt"]["lost"]
-    assert [(one["kind"], one["name"]) for one in lost] == [
+    assert [(item["kind"], item["name"]) for item in lost] == [
         ("repository", "other"),
         ("repository", "project"),
         ("catalog", ""),
@@ -250,7 +246,7 @@ def test_a_database_that_was_cut_off_or_is_gone_says_what_is_lost(
     assert f"codequarry index {index.home.parent / 'project'} " in lost[1]["detail"]
 
 
-def test_a_mirror_that_was_removed_is_fetched_again(index: Index, tmp_path: Path, embedder: Embedder) -> None:
+def test_a_removed_mirror_is_fetched_again(index: Index, tmp_path: Path, embedder: Embedder) -> None:
     home = tmp_path / "home"
     damaged_copy(index, home, index.pages["chunk"])
     shutil.rmtree(home / "mirrors")
@@ -258,9 +254,7 @@ def test_a_mirror_that_was_removed_is_fetched_again(index: Index, tmp_path: Path
     assert (report.lost, report.embedded, listing) == ((), 0, index.listing)
 
 
-def test_what_a_killed_process_left_in_the_log_is_brought_over(
-    index: Index, tmp_path: Path, embedder: Embedder
-) -> None:
+def test_the_log_of_a_killed_process_is_recovered(index: Index, tmp_path: Path, embedder: Embedder) -> None:
     home = tmp_path / "home"
     damaged_copy(index, home, [1], killed=True)
     assert (home / "store" / f"{DATABASE}-wal").stat().st_size > 10 * PAGE
@@ -268,7 +262,7 @@ def test_what_a_killed_process_left_in_the_log_is_brought_over(
     assert (report.lost, report.embedded, listing) == ((), 0, index.listing)
 
 
-def test_the_command_repairs_and_the_answers_are_those_of_before(index: Index, tmp_path: Path) -> None:
+def test_the_command_repairs_and_restores_the_answers(index: Index, tmp_path: Path) -> None:
     home = tmp_path / "home"
     lost = [1, *index.pages["chunk"][1:], *index.pages["payload"][:5], *index.pages["posting"][:3]]
     damaged_copy(index, home, lost)
@@ -290,7 +284,7 @@ def test_the_command_repairs_and_the_answers_are_those_of_before(index: Index, t
     assert (again.returncode, "index rebuilt" in again.stdout) == (0, False)
 
 
-def test_what_git_can_not_give_is_named_and_the_rest_stays(index: Index, tmp_path: Path) -> None:
+def test_what_git_can_not_restore_is_named_and_the_rest_stays(index: Index, tmp_path: Path) -> None:
     home = tmp_path / "home"
     damaged_copy(index, home, index.pages["file"])
     for mirror in (home / "mirrors").glob("project-*"):
@@ -303,16 +297,14 @@ def test_what_git_can_not_give_is_named_and_the_rest_stays(index: Index, tmp_pat
         project.with_name("elsewhere").rename(project)
     assert done.returncode == 1, done.stderr
     rebuilt = json.loads(done.stdout)["rebuilt"]
-    assert {(one["kind"], one["name"]) for one in rebuilt["lost"]} == {("files", "project")}
+    assert {(item["kind"], item["name"]) for item in rebuilt["lost"]} == {("files", "project")}
     assert Path(rebuilt["kept_folder"], DATABASE).exists()
     assert command(home, "fsck", "other").returncode == 0
     assert command(home, "index", str(project)).returncode == 0
     assert command(home, "fsck", "project").returncode == 0
 
 
-def test_of_a_lost_catalog_repositories_come_back_by_their_mirrors_and_nothing_is_embedded(
-    index: Index, tmp_path: Path
-) -> None:
+def test_a_lost_catalog_is_restored_from_the_mirrors_without_embedding(index: Index, tmp_path: Path) -> None:
     home = tmp_path / "home"
     damaged_copy(index, home, index.pages["document"])
     for entry in (home / "mirrors").glob("other-*.entry"):
@@ -322,7 +314,7 @@ def test_of_a_lost_catalog_repositories_come_back_by_their_mirrors_and_nothing_i
     said = json.loads(done.stdout)
     assert said["clean"]
     rebuilt = said["rebuilt"]
-    lost = {(one["kind"], one["name"]) for one in rebuilt["lost"]}
+    lost = {(item["kind"], item["name"]) for item in rebuilt["lost"]}
     assert lost == {("history", "project"), ("repository", "other")}
     assert rebuilt["versions_again"] == ["project default branch", "project feature", "project v1"]
     assert rebuilt["embedded"] == 0
@@ -334,7 +326,7 @@ def test_of_a_lost_catalog_repositories_come_back_by_their_mirrors_and_nothing_i
 
 @contextmanager
 def mirrors_held(home: Path) -> Iterator[None]:
-    """Let nobody read the mirrors: a repair gets no further than to them."""
+    """Lock the mirrors, so that a repair stops when it needs them."""
     with ExitStack() as stack:
         for path in (home / "mirrors").glob("*.used"):
             fcntl.flock(stack.enter_context(path.open()), fcntl.LOCK_EX)
@@ -342,7 +334,7 @@ def mirrors_held(home: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("moment", ["reading", "compared with git"])
-def test_a_repair_that_was_killed_goes_on(index: Index, tmp_path: Path, embedder: Embedder, moment: str) -> None:
+def test_a_killed_repair_continues(index: Index, tmp_path: Path, embedder: Embedder, moment: str) -> None:
     home = tmp_path / "home"
     damaged_copy(index, home, [*index.pages["payload"][:9], *index.pages["file"]])
     run, silent = call("fsck", "--repair"), subprocess.DEVNULL
@@ -362,7 +354,7 @@ def test_a_repair_that_was_killed_goes_on(index: Index, tmp_path: Path, embedder
     assert sorted(path.name for path in home.iterdir()) == ["mirrors", "store-2", "store.edition"]
 
 
-def test_it_is_refused_while_another_process_has_the_index_open(index: Index, tmp_path: Path) -> None:
+def test_a_repair_is_refused_while_another_process_has_the_index_open(index: Index, tmp_path: Path) -> None:
     home = tmp_path / "home"
     path = damaged_copy(index, home, [max(index.pages["payload"])])
     script = (

@@ -1,4 +1,4 @@
-"""Clients that are slow, many, wrong or unknown, against a real `codequarry serve`: nobody else may notice."""
+"""Slow, many, invalid and unknown clients against a real `codequarry serve`: other clients must not notice."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ SEARCH = json.dumps({"query": "retry"}).encode()
 
 @dataclass(frozen=True)
 class Service:
-    """A service that runs, and where it writes."""
+    """A running service, and the files it writes to."""
 
     process: subprocess.Popen
     port: int
@@ -40,7 +40,7 @@ class Service:
         return socket.create_connection(("127.0.0.1", self.port), WAIT_SECONDS)
 
     def exchange(self, *parts: bytes) -> bytes:
-        """Send parts of a request one after the other and return all that comes until the connection is closed."""
+        """Send parts of a request one after the other and return everything until the connection is closed."""
         with self.connect() as client:
             for part in parts:
                 client.sendall(part)
@@ -51,7 +51,7 @@ class Service:
             return received
 
     def get(self, path: str = "/repos", key: str | None = KEY) -> tuple[int, str | None, dict]:
-        """Ask as a normal client does and return status, Retry-After and body."""
+        """Send a request as a normal client does and return status, Retry-After and body."""
         client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_SECONDS)
         try:
             client.request("GET", path, headers={"Authorization": f"Bearer {key}"} if key else {})
@@ -90,7 +90,7 @@ def served(folder: Path, **settings: object) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Give a service with the limits that it has by default."""
+    """Yield a service with its default limits."""
     with served(tmp_path_factory.mktemp("service")) as running:
         yield running
 
@@ -106,7 +106,7 @@ SLOW = {
 
 @contextmanager
 def storm(service: Service, kind: str) -> Iterator[None]:
-    """Keep slow connections open, each of which moves a byte from time to time."""
+    """Keep slow connections open, each of which transfers a byte from time to time."""
     over = threading.Event()
     with ExitStack() as opened:
         clients = []
@@ -137,7 +137,7 @@ def storm(service: Service, kind: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", SLOW)
-def test_nobody_is_refused_because_others_are_slow(service: Service, kind: str) -> None:
+def test_no_client_is_refused_because_others_are_slow(service: Service, kind: str) -> None:
     with storm(service, kind):
         assert [service.get()[0] for _ in range(30)] == [200] * 30
 
@@ -147,7 +147,7 @@ def status(answer: bytes) -> int:
 
 
 def problem(answer: bytes) -> dict:
-    """Return the body of a refusal, which must be one whole answer that ends the connection."""
+    """Return the body of a refusal, which must be one complete answer that ends the connection."""
     head, body = answer.split(b"\r\n\r\n", 1)
     assert b"application/problem+json" in head
     assert b"connection: close" in head.lower()
@@ -195,7 +195,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_is_no_request_is_a_problem_and_the_end_of_its_connection(service: Service, kind: str) -> None:
+def test_an_invalid_request_gets_a_problem_and_ends_its_connection(service: Service, kind: str) -> None:
     sent, expected = WRONG[kind]
     answer = service.exchange(sent)
     assert status(answer) == expected
@@ -203,7 +203,7 @@ def test_what_is_no_request_is_a_problem_and_the_end_of_its_connection(service: 
     assert "Traceback" not in service.log.read_text()
 
 
-def test_a_client_that_breaks_off_is_told_so_and_breaks_nothing(service: Service) -> None:
+def test_a_client_that_breaks_off_gets_an_error_and_breaks_nothing(service: Service) -> None:
     with service.connect() as client:
         client.sendall(CHUNKED + b"5\r\nab")
         client.shutdown(socket.SHUT_WR)
@@ -212,7 +212,7 @@ def test_a_client_that_breaks_off_is_told_so_and_breaks_nothing(service: Service
     assert "Traceback" not in service.log.read_text()
 
 
-def test_who_has_too_many_connections_loses_the_oldest_ones_that_wait(tmp_path: Path) -> None:
+def test_an_address_with_too_many_connections_loses_the_oldest_waiting_ones(tmp_path: Path) -> None:
     with served(tmp_path, **{"limits.connections_per_address": 10}) as service, ExitStack() as opened:
         clients = [opened.enter_context(service.connect()) for _ in range(30)]
         for client in clients:
@@ -223,7 +223,7 @@ def test_who_has_too_many_connections_loses_the_oldest_ones_that_wait(tmp_path: 
         assert b"Retry-After" in answer
 
 
-def test_guesses_are_slowed_down_and_fill_no_log(tmp_path: Path) -> None:
+def test_guessed_keys_are_slowed_down_and_do_not_fill_the_logs(tmp_path: Path) -> None:
     guesses = 300
     with served(tmp_path, **{"limits.refused_per_minute": 30}) as service:
         assert service.get()[0] == 200
@@ -234,7 +234,7 @@ def test_guesses_are_slowed_down_and_fill_no_log(tmp_path: Path) -> None:
         refused = next(answer for answer in answers if answer[0] == 429)
         assert int(refused[1]) >= 1
         assert "valid key" in refused[2]["detail"]
-        # A key that was let in before is not shut out by what others do at its address, nor are probes.
+        # Neither a key that was admitted before nor a probe is shut out by other clients at its address.
         assert service.get()[0] == 200
         assert service.get("/healthz", key=None)[0] == 200
         service.end()

@@ -1,4 +1,4 @@
-"""A run that waits for what never answers, or computes for long, ends when it is told to."""
+"""A run that waits for a silent server, or computes for a long time, ends when it is told to."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ from tests.gate.running import STOP_SECONDS, ask, run, served, wait_until
 
 
 class Silent:
-    """A server that takes connections and never answers."""
+    """A server that accepts connections and never answers."""
 
     def __init__(self):
         self.listening = socket.create_server(("127.0.0.1", 0))
@@ -39,8 +39,8 @@ class Silent:
     def close(self):
         self.listening.shutdown(socket.SHUT_RDWR)
         self.listening.close()
-        for one in self.taken:
-            one.close()
+        for connection in self.taken:
+            connection.close()
 
 
 @pytest.fixture
@@ -51,14 +51,14 @@ def silent():
 
 
 def begin(address, origin, silent):
-    """Ask for a repository, and return its job when it waits for the server."""
+    """Add a repository, and return its job when it waits for the server."""
     before = len(silent.taken)
     job = str(ask(address, "/repos", {"origin": origin})["job_id"])
     wait_until(lambda: len(silent.taken) > before, told=lambda: ask(address, f"/jobs/{job}"))
     return job
 
 
-def test_a_job_that_waits_for_a_silent_embeddings_server_ends_when_it_is_cancelled_or_the_service_ends(
+def test_a_job_waiting_for_a_silent_embeddings_server_ends_if_it_is_cancelled_or_the_service_stops(
     tmp_path, make_repository, silent
 ):
     repository = make_repository(files={f"f{number}.py": f"def f{number}():\n    return 1\n" for number in range(9)})
@@ -78,7 +78,7 @@ def test_a_job_that_waits_for_a_silent_embeddings_server_ends_when_it_is_cancell
     assert (left["state"], left["attempts"]) == ("queued", 0)
 
 
-def test_an_embedder_that_waits_for_a_silent_server_is_closed_at_once(silent):
+def test_an_embedder_waiting_for_a_silent_server_is_closed_at_once(silent):
     embedder = open_embedder(EmbeddingSettings(**silent.settings), "models")
     told = threading.Event()
 
@@ -95,7 +95,7 @@ def test_an_embedder_that_waits_for_a_silent_server_is_closed_at_once(silent):
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM big WHERE b IN (SELECT b FROM big ORDER BY b DESC)", "VACUUM"])
-def test_a_long_statement_of_the_database_is_undone_when_the_run_is_to_end(tmp_path, statement):
+def test_a_long_database_statement_is_rolled_back_if_the_run_must_end(tmp_path, statement):
     database = Database(tmp_path / "store", 4)
     with database.writing() as connection:
         connection.execute("CREATE TABLE big (a, b)")

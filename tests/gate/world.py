@@ -1,4 +1,4 @@
-"""An index with repositories of two teams and the key of one, to be killed at every write."""
+"""An index with repositories of two teams and the key of one team, for kills at every write."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,7 +31,7 @@ from codequarry.shared.versions.transactions import new_timeline
 
 @dataclass
 class World:
-    """An index with repositories of two teams, and a third one that takes the name of the first when it can."""
+    """An index with repositories of two teams, and a third repository that takes the name of the first when it can."""
 
     workshop: Workshop
     ours: Any
@@ -41,7 +41,7 @@ class World:
 
     @property
     def store(self) -> Any:
-        """The store, which nothing kills."""
+        """The store, which survives."""
         return self.workshop.store
 
     def index(self, repository: Any, name: str | None = None) -> None:
@@ -49,12 +49,12 @@ class World:
         index_repository(IndexRequest(repository.origin, name=name), self.workshop)
 
     def intrude(self, name: str = "core") -> None:
-        """Let the third repository take a name, and begin to index it: what is not published shows in the head too."""
+        """Claim a name for the third repository and add a timeline, as unpublished timelines show in the head too."""
         known, _ = claim(self.store, parse_origin(self.intruder.origin), name, "main")
         change_head(self.store, lambda head: new_timeline(head, known.name, repo_id=known.id))
 
     def begin(self) -> None:
-        """Index the team's repository, give it a key, and leave traces of all that a repository has."""
+        """Index the team's repository, give it a key, and leave traces of everything that a repository has."""
         self.index(self.ours, "core")
         known = read_repository(self.store, "core")
         assert known is not None
@@ -65,28 +65,30 @@ class World:
         self.repo_id = known.id
 
     def seen(self) -> set[tuple[str, str]]:
-        """Return what the keys of the first team see: each repository by its name, and the origin that it is of."""
-        origins = {one.name: one.origin for one in list_repositories(self.store)}
+        """Return what the keys of the first team see: each repository's name and origin."""
+        origins = {repository.name: repository.origin for repository in list_repositories(self.store)}
         seen: set[tuple[str, str]] = set()
         for key in list_keys(self.store):
             head = permitted_head(read_head(self.store), key.principal)
             seen |= {(state.repo, origins.get(state.repo, "")) for state in head.timelines.values()}
-            catalog = permitted_catalog({one.name: one for one in list_repositories(self.store)}, key.principal)
-            seen |= {(name, one.origin) for name, one in catalog.items()}
+            catalog = permitted_catalog(
+                {repository.name: repository for repository in list_repositories(self.store)}, key.principal
+            )
+            seen |= {(name, repository.origin) for name, repository in catalog.items()}
         return seen
 
     def check_nothing_foreign_is_seen(self) -> None:
-        """See that the keys see the team's own repository or nothing."""
+        """Check that the keys see only the team's own repository, if any."""
         assert {origin for _, origin in self.seen()} <= {self.ours.origin, ""}
 
     def check_nothing_is_left(self) -> None:
-        """See that nothing of the removed repository is in the catalog or on this machine."""
+        """Check that nothing of the removed repository is in the catalog or on this machine."""
         store, repo_id = self.store, self.repo_id
         known = read_repository(store, "core")
         assert known is None or known.id != repo_id
         assert [grant for key in list_keys(store) for grant in key.grants if grant.repo_id == repo_id] == []
         assert [grant for key in list_keys(store) for grant in key.grants if grant.repos == "core"] == []
-        assert [one for one in list_progress(store) if one.ref == "refs/heads/x"] == []
+        assert [progress for progress in list_progress(store) if progress.ref == "refs/heads/x"] == []
         assert [state for state in read_head(store).timelines.values() if state.repo_id == repo_id] == []
         assert [job for job in list_jobs(store, UNFINISHED) if job.repo_id == repo_id] == []
         assert store.list_documents(REMOVAL_PREFIX) == []

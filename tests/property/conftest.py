@@ -1,4 +1,4 @@
-"""A store that dies at a chosen moment."""
+"""A store that fails like a killed process at a chosen write."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -13,11 +13,10 @@ from codequarry.shared.store.records import Document
 
 
 class DyingStore:
-    """Passes every call on until its ``calls``-th write, and dies before, in the middle of or after that one.
+    """Passes every call on until its ``calls``-th write, and dies before, in the middle of or after that write.
 
-    ``only`` counts the writes of one method alone.
-
-    From then on nothing goes through, as from a process that was killed: no clean-up, no progress, no heartbeat.
+    ``only`` limits the count to the writes of one method. After its death every call fails, as in a killed process: no
+    clean-up, no progress, no heartbeat.
     """
 
     def __init__(self, store: Store, calls: int, when: str, only: str = "") -> None:
@@ -33,7 +32,7 @@ class DyingStore:
             raise StoreUnavailable("this process was killed")
 
     def _dies(self, method: str) -> bool:
-        """Count a write, and tell whether this is the fatal one."""
+        """Count a write and return whether it is the fatal one."""
         self._breathe()
         if self._only and method != self._only:
             return False
@@ -63,7 +62,7 @@ class DyingStore:
         self._whole(self._store.cache_vectors, vectors)
 
     def create(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord], vectors: Mapping[str, Vector]) -> None:
-        """Die with half of the rows written and no record, as a store without transactions may."""
+        """Die with half of the rows written and no record, as a store without transactions can."""
         if not self._dies("create"):
             self._store.create(rows, files, vectors)
             return
@@ -82,7 +81,7 @@ class DyingStore:
         raise AssertionError
 
     def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
-        """Die with a part of what is due deleted."""
+        """Die with part of the due rows deleted."""
         if not self._dies("collect"):
             return self._store.collect(timeline, after, until, aborted)
         middle = (max(after, 0) + until) // 2 if self._when == "within" else until

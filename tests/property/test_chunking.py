@@ -31,7 +31,7 @@ SIZES = st.sampled_from(
         Sizes(20, 40, 0),
     ]
 )
-# What breaks lexers: openers without closers, odd line ends, characters of every width.
+# Input that breaks lexers: openers without closers, unusual line ends, characters of every width.
 PIECES = st.sampled_from(
     ["(", "[", "{", "}", "<", "/*", "*/", "'''", '"""', "`", "$(", "<<EOF\n", "\\\n", "\t", "\n", "\n\n", "\r", "\r\n",
      "\f", "\x00", "\u2028", "é", "名", "😀", "\ud800", "end\n", "class A {\n", "def f(a):\n", "a<b,", "x => ", "? : ",
@@ -44,7 +44,7 @@ TEXTS = st.one_of(
 
 
 def assert_sound(source: SourceFile, sizes: Sizes) -> list[Chunk]:
-    """Assert what holds for the chunks of every file."""
+    """Assert the invariants of every file's chunks."""
     chunks = chunk_file(source, sizes)
     rows = source.text.split("\n")
     ends = [0]
@@ -73,7 +73,7 @@ def source_of(path: str, text: str) -> SourceFile:
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(PATHS), TEXTS, SIZES)
 def test_any_text_is_cut_soundly_and_the_same_each_time(path, text, sizes):
-    """Every row is in a chunk, text and offsets are exact, no chunk is too large, in whatever language."""
+    """Every row is in a chunk, texts and offsets are exact, and no chunk is too large, in any language."""
     chunks = assert_sound(source_of(path, text), sizes)
     assert chunk_file(source_of(path, text), sizes) == chunks
 
@@ -110,30 +110,30 @@ def test_mangled_source_code_is_cut_soundly(name_and_text, sizes):
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_line_ends_change_no_borders(name, ending):
-    """A file with carriage returns is cut in the same rows."""
+def test_line_ends_do_not_change_borders(name, ending):
+    """A file with carriage returns is cut at the same rows."""
     text = SAMPLES[name]
     plain = chunk_file(source_of(name, text), Sizes.of(ChunkingSettings()))
     other = assert_sound(source_of(name, text.replace("\n", ending)), Sizes.of(ChunkingSettings()))
-    assert [(one.start_line, one.qualified_name) for one in other] == [
-        (one.start_line, one.qualified_name) for one in plain
+    assert [(chunk.start_line, chunk.qualified_name) for chunk in other] == [
+        (chunk.start_line, chunk.qualified_name) for chunk in plain
     ]
 
 
 def test_every_language_with_a_grammar_has_a_sample():
-    """The properties above are tried on all of them."""
+    """The properties above are tested with every one of them."""
     assert {language_of(name) for name in SAMPLES} >= GRAMMAR_LANGUAGES
 
 
 def real_files() -> list[Path]:
-    """Return some 150 modules of the running interpreter's library, the same in every run."""
+    """Return about 150 modules of the running interpreter's library, the same in every run."""
     library = Path(sysconfig.get_path("stdlib"))
     found = sorted(path for path in library.rglob("*.py") if "site-packages" not in path.parts)
     return random.Random(3).sample(found, min(150, len(found)))
 
 
 def test_real_files_are_cut_soundly():
-    """Modules of the standard library: names are exact wherever a function stands by itself."""
+    """Modules of the standard library: names are exact for every function that is a chunk of its own."""
     cut = 0
     for path in real_files():
         try:

@@ -1,4 +1,4 @@
-"""Patterns fit what git says they fit: random patterns and paths, judged by `git check-ignore`."""
+"""Patterns match what git says they match: random patterns and paths, judged by `git check-ignore`."""
 
 import subprocess
 
@@ -21,7 +21,7 @@ patterns = st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join
 
 @pytest.fixture(scope="module")
 def excluded_by_git(tmp_path_factory):
-    """Give the function that asks git which of some paths one pattern excludes."""
+    """Return a function that asks git which of some paths a pattern excludes."""
     folder = tmp_path_factory.mktemp("ignored")
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     rules = folder / "rules"
@@ -46,8 +46,10 @@ def excluded_by_git(tmp_path_factory):
 
 
 @settings(max_examples=400, deadline=None)
-@given(pattern=patterns.filter(lambda one: not one.startswith("!")), asked=st.lists(paths, min_size=1, max_size=30))
-def test_a_pattern_excludes_what_git_excludes_by_it(excluded_by_git, pattern, asked):
-    """git is the judge of each pattern on its own."""
+@given(
+    pattern=patterns.filter(lambda pattern: not pattern.startswith("!")), asked=st.lists(paths, min_size=1, max_size=30)
+)
+def test_a_pattern_excludes_the_same_paths_as_in_git(excluded_by_git, pattern, asked):
+    """Each pattern is compared with git on its own."""
     globs = globs_of_file("rules", [pattern])
     assert {path for path in asked if globs.matches(path)} == excluded_by_git(pattern, asked)

@@ -1,4 +1,4 @@
-"""Every way in which an index can differ from git is found, named, and mended whole or not at all."""
+"""Every difference between an index and git is found, named, and repaired completely or not at all."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -57,21 +57,21 @@ class World:
         return check_version(record or self.records()[-1], self.workshop, **options)
 
     def kinds(self, record=None, **options) -> dict[str, str]:
-        """Return what is wrong, by path; what is wrong with no path by its kind."""
-        return {one.path or one.kind: one.kind for one in self.check(record, **options).problems}
+        """Return the kinds of problems by path; problems without a path are keyed by their kind."""
+        return {problem.path or problem.kind: problem.kind for problem in self.check(record, **options).problems}
 
     def stored(self, path: str) -> tuple[StoredRow, StoredFile]:
         """Return the newest row and record of a path."""
         rows, files = None, None
-        for one in self.store.history(self.timeline):
-            if isinstance(one, StoredRow) and one.row.chunk.path == path:
-                rows = one
-            elif isinstance(one, StoredFile) and one.record.path == path:
-                files = one
+        for stored in self.store.history(self.timeline):
+            if isinstance(stored, StoredRow) and stored.row.chunk.path == path:
+                rows = stored
+            elif isinstance(stored, StoredFile) and stored.record.path == path:
+                files = stored
         return rows, files
 
     def plant(self, path: str, *, row=None, record=None, keep=False, **chunk) -> None:
-        """Put another row and record in the place of those at a path, or beside them."""
+        """Replace the row and record of a path by others, or add others beside them."""
         known_row, known_file = self.stored(path) if path in FILES else self.stored("a.py")
         if not keep:
             self.store.retire(self.timeline, self.number, [path], [])
@@ -83,7 +83,7 @@ class World:
         self.store.refresh()
 
     def damage(self) -> dict[str, str]:
-        """Do something to every file but one, and return what is wrong then."""
+        """Damage every file but one, and return the expected problems."""
         self.store.retire(self.timeline, self.number, ["a.py"], [])
         self.plant("b.py", text="def b():\n    return 7\n")
         self.plant("z.py", blob="e" * 40, record={"blob": "e" * 40}, keep=True)
@@ -97,26 +97,26 @@ def world(make_repository, make_workshop) -> World:
 
 @pytest.fixture
 def any_world(make_repository, workshop) -> World:
-    """Return one on either store."""
+    """Return a world on each kind of store."""
     return World(make_repository(files=FILES), workshop)
 
 
-def test_an_index_as_git_has_it_is_clean(any_world):
+def test_an_undamaged_index_is_clean(any_world):
     report = any_world.check()
     assert (report.problems, report.files, report.texts, report.same_rules) == ((), 4, 4, True)
 
 
-def test_an_older_commit_that_is_kept_is_clean_too(world):
+def test_an_older_kept_commit_is_clean(world):
     report = world.check(world.records()[0])
     assert (report.problems, report.files) == ((), 4)
 
 
-def test_a_lost_an_invented_and_a_changed_file_are_each_named(any_world):
+def test_missing_extra_and_changed_files_are_each_named(any_world):
     wrong = any_world.damage()
     assert any_world.kinds() == wrong
 
 
-def test_a_repair_writes_the_wrong_paths_anew_and_nothing_else(any_world):
+def test_a_repair_rewrites_only_the_wrong_paths(any_world):
     wrong = any_world.damage()
     done = repair_version(any_world.check(), any_world.workshop)
     assert (done.files_changed, done.files_removed) == (2, 1)
@@ -125,35 +125,35 @@ def test_a_repair_writes_the_wrong_paths_anew_and_nothing_else(any_world):
     assert wrong
 
 
-def test_another_blob_is_named_and_mended(world):
+def test_a_wrong_blob_is_named_and_repaired(world):
     world.plant("a.py", blob="f" * 40, record={"blob": "f" * 40})
     assert world.kinds() == {"a.py": "blob"}
     repair_version(world.check(), world.workshop)
     assert world.kinds() == {}
 
 
-def test_two_file_versions_at_one_path_are_named_and_mended(any_world):
+def test_two_file_versions_at_one_path_are_named_and_repaired(any_world):
     any_world.plant("a.py", blob="f" * 40, record={"blob": "f" * 40}, keep=True)
-    assert {one.kind for one in any_world.check().problems} == {"doubled", "blob"}
+    assert {problem.kind for problem in any_world.check().problems} == {"doubled", "blob"}
     repair_version(any_world.check(), any_world.workshop)
     assert any_world.kinds() == {}
 
 
-def test_rows_without_a_record_are_named_and_mended(any_world):
+def test_rows_without_a_record_are_named_and_repaired(any_world):
     any_world.plant("y.py", record=False, keep=True)
     assert any_world.kinds() == {"y.py": "rows"}
     repair_version(any_world.check(), any_world.workshop)
     assert any_world.kinds() == {}
 
 
-def test_a_record_without_its_rows_is_named_and_mended(world):
+def test_a_record_without_its_rows_is_named_and_repaired(world):
     world.plant("a.py", row=False)
-    assert {(one.path, one.kind) for one in world.check().problems} == {("a.py", "rows"), ("a.py", "text")}
+    assert {(problem.path, problem.kind) for problem in world.check().problems} == {("a.py", "rows"), ("a.py", "text")}
     repair_version(world.check(), world.workshop)
     assert world.kinds() == {}
 
 
-def test_a_wrong_verdict_is_named_and_mended(world):
+def test_a_wrong_verdict_is_named_and_repaired(world):
     world.plant("a.py", row=False, record={"verdict": "binary", "rows": 0})
     assert world.kinds() == {"a.py": "verdict"}
     repair_version(world.check(), world.workshop)
@@ -172,7 +172,7 @@ def test_verdicts_of_other_settings_are_not_compared(world, make_workshop):
     assert (report.problems, report.same_rules, report.texts) == ((), True, 0)
 
 
-def test_readers_see_a_repair_whole_or_not_at_all(world, make_dying_store):
+def test_readers_see_a_repair_completely_or_not_at_all(world, make_dying_store):
     wrong = world.damage()
     deaths = 0
     while True:
@@ -214,11 +214,11 @@ def test_rows_newer_than_the_counter_are_named_and_not_repaired(world):
         repair_version(world.check(), world.workshop)
 
 
-def test_an_open_transaction_of_a_process_that_is_gone_is_named_and_undone(world):
+def test_an_open_transaction_of_a_dead_process_is_named_and_undone(world):
     holder = new_holder()
     timeline = world.timeline
     number = change_head(world.store, lambda head: begin(head, timeline, holder))
-    assert world.kinds() == {}, "its holder works on it"
+    assert world.kinds() == {}, "its holder is still working on it"
     retire_holder(holder)
     assert world.kinds() == {"open": "open"}
     repair_version(world.check(), world.workshop)
@@ -226,7 +226,7 @@ def test_an_open_transaction_of_a_process_that_is_gone_is_named_and_undone(world
     assert number in world.head.aborted
 
 
-def test_an_open_transaction_of_another_version_is_undone_too(world):
+def test_an_open_transaction_of_another_version_is_undone(world):
     world.repository.git("branch", "dev")
     world.index(ref=Ref("branch", "dev"))
     (branch,) = set(world.head.timelines) - {world.timeline}
@@ -238,7 +238,7 @@ def test_an_open_transaction_of_another_version_is_undone_too(world):
     assert (world.kinds(), dict(world.head.open)) == ({}, {})
 
 
-def test_an_open_transaction_without_any_lease_is_undone(world):
+def test_an_open_transaction_without_a_lease_is_undone(world):
     timeline = world.timeline
     number = change_head(world.store, lambda head: begin(head, timeline, "elsewhere"))
 
@@ -253,7 +253,7 @@ def test_an_open_transaction_without_any_lease_is_undone(world):
     assert number in world.head.aborted
 
 
-def test_leftovers_and_waiting_chores_are_named_and_cleared(world, make_dying_store):
+def test_leftovers_and_pending_chores_are_named_and_cleared(world, make_dying_store):
     world.repository.write("a.py", "def a():\n    return 3\n")
     world.repository.commit()
     dying = make_dying_store(world.store, 1, "after", "create")
@@ -270,7 +270,7 @@ def test_leftovers_and_waiting_chores_are_named_and_cleared(world, make_dying_st
 
 
 def overlay(world) -> int:
-    """Index a branch that differs in one file, and return its timeline."""
+    """Index a branch that differs in some files, and return its timeline."""
     world.repository.git("checkout", "--quiet", "-b", "dev")
     world.repository.write("a.py", "def a():\n    return 9\n")
     world.repository.write("new.py", "new = 1\n")
@@ -285,7 +285,7 @@ def overlay(world) -> int:
     return branch
 
 
-def test_an_overlay_is_compared_with_its_own_commit_and_mended_above_its_base(any_world):
+def test_an_overlay_is_compared_with_its_commit_and_repaired_above_its_base(any_world):
     branch = overlay(any_world)
     record = any_world.records(branch)[-1]
     assert any_world.kinds(record) == {}
@@ -294,7 +294,7 @@ def test_an_overlay_is_compared_with_its_own_commit_and_mended_above_its_base(an
     repair_version(any_world.check(record), any_world.workshop)
     record = any_world.records(branch)[-1]
     assert any_world.kinds(record) == {}
-    assert "c.py" in record.mask, "the overlay has its own now"
+    assert "c.py" in record.mask, "the overlay has its own version now"
     assert any_world.kinds() == {"c.py": "missing"}, "the base is another version"
     repair_version(any_world.check(), any_world.workshop)
     assert (any_world.kinds(), any_world.kinds(record)) == ({}, {})
@@ -314,7 +314,7 @@ def test_a_missing_pin_is_named_and_set_again(world):
     assert world.head.pinned(world.timeline) == {world.number}
 
 
-def test_an_overlay_whose_base_is_gone_gets_another_one(world):
+def test_an_overlay_whose_base_is_gone_gets_another_base(world):
     branch = overlay(world)
     base = world.timeline
 
@@ -336,7 +336,7 @@ def test_an_overlay_whose_base_is_gone_gets_another_one(world):
     }  # fmt: skip
 
 
-def test_a_working_tree_is_compared_with_its_files_while_they_are_as_they_were(world):
+def test_a_working_tree_is_compared_with_its_files_until_they_change(world):
     folder = world.repository.folder
     world.repository.write("a.py", "def a():\n    return 'not committed'\n")
     world.repository.write("new.py", "new = 1\n")
@@ -355,13 +355,13 @@ def test_a_working_tree_is_compared_with_its_files_while_they_are_as_they_were(w
     assert world.kinds(world.records(timeline)[-1]) == {}
 
 
-def test_a_commit_that_the_mirror_has_not_is_an_error_that_says_what_to_do(world):
+def test_a_commit_missing_in_the_mirror_is_an_error_with_advice(world):
     record = replace(world.records()[-1], commit="1" * 40)
     with pytest.raises(GitError, match="has not commit 1111"):
         world.check(record)
 
 
-def test_of_many_files_some_are_read_and_all_when_asked(world, monkeypatch):
+def test_some_files_are_read_or_all_if_requested(world, monkeypatch):
     monkeypatch.setattr("codequarry.ingest.fsck.versions.SAMPLED_FILES", 2)
     assert world.check().texts == 2
     assert world.check(full_text=True).texts == 4

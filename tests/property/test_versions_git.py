@@ -20,7 +20,7 @@ STEPS = 10
 
 
 class History:
-    """A repository that changes at random, and what scan rules leave of its commits."""
+    """A repository that changes at random, and what the scan rules leave of its commits."""
 
     def __init__(self, repository, chance: random.Random) -> None:
         self.repository, self.chance = repository, chance
@@ -122,18 +122,18 @@ class History:
         self.repository.write(".codequarryignore", "".join(f"{line}\n" for line in lines))
 
     def empty(self) -> None:
-        """Commit nothing."""
+        """Change nothing; the commit is empty."""
 
     def expected(self, commit: str) -> dict[str, str]:
-        """Return what git lists, without what the commit's own ignore file leaves out."""
+        """Return git's listing without the paths that the commit's own ignore file excludes."""
         files = self.repository.listing(commit)
         lines = []
         if ".codequarryignore" in files:
             lines = self.repository.git("show", f"{commit}:.codequarryignore").decode().splitlines()
-        return {path: blob for path, blob in files.items() if not any(_fits(path, line) for line in lines)}
+        return {path: blob for path, blob in files.items() if not any(_matches(path, line) for line in lines)}
 
 
-def _fits(path: str, line: str) -> bool:
+def _matches(path: str, line: str) -> bool:
     return path == line or (line.endswith("/") and path.startswith(line)) or (line == "*.md" and path.endswith(".md"))
 
 
@@ -144,7 +144,7 @@ def live_files(store, snapshot) -> dict[str, str]:
 
 
 def check(history: History, store, repo: str) -> None:
-    """Compare every commit that was ever published with git, and look for rows that nothing accounts for."""
+    """Compare every published commit with git, and look for rows without a record."""
     head = read_head(store)
     timeline = head.defaults[repo]
     assert head.timelines[timeline].lease is None
@@ -170,14 +170,14 @@ def check(history: History, store, repo: str) -> None:
     for number in head.aborted:
         tally = store.tally(timeline, number, [], [])
         assert (tally.rows, tally.files) == (0, 0)
-    # A rebuild that was given up may leave the note that it would have replaced the default timeline.
+    # An aborted rebuild may leave the note that it would have replaced the default timeline.
     assert {note.key for note in store.list_documents("chore:")} <= {f"chore:purge:{timeline:010d}"}
     assert read_progress(store, repo) is None
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_live_files_equal_gits_listing_whatever_came_before(make_repository, make_workshop, make_dying_store, seed):
-    """At every published commit, whatever history and crashes led to it, the index holds what git lists."""
+    """At every published commit, whatever history and crashes led to it, the index equals git's listing."""
     chance = random.Random(seed)
     history = History(make_repository(files={"a.py": "alpha = 1\n", "src/c.py": "beta = 2\n"}), chance)
     history.commits.append(history.repository.git("rev-parse", "HEAD").decode().strip())

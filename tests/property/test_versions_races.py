@@ -1,4 +1,4 @@
-"""Two who work on one repository at once: at every write of the one, all that the other does."""
+"""Two runs on one repository at once: at every write of one, all that the other does."""
 
 import threading
 from contextlib import suppress
@@ -28,7 +28,7 @@ A, B = Ref("branch", "a"), Ref("branch", "b")
 
 
 class Meddled:
-    """Passes every call on; before the ``turn``-th write, counted from 1, somebody else acts.
+    """Passes every call on; before the ``turn``-th write, counted from 1, runs ``act``.
 
     With ``key`` only writes of that document count.
     """
@@ -39,7 +39,7 @@ class Meddled:
 
     def __getattr__(self, name):
         method = getattr(self._store, name)
-        # How often the heart beats is left to chance.
+        # The number of heartbeats depends on timing.
         if name not in WRITES or threading.current_thread().name == "heartbeat":
             return method
 
@@ -54,7 +54,7 @@ class Meddled:
 
 
 class World:
-    """One repository with two branches beside its HEAD's, and one index."""
+    """One repository with two branches beside the branch of HEAD, and one index."""
 
     def __init__(self, repository, workshop) -> None:
         self.repository, self.workshop, self.store = repository, workshop, workshop.store
@@ -74,13 +74,13 @@ class World:
         self.repository.commit()
 
     def check(self) -> bool:
-        """See that the repository is there whole or not at all, with nothing left over; tell which."""
+        """Check that the repository is complete or absent, without leftovers; return whether it is present."""
         finish_chores(self.store)
         head = read_head(self.store)
         mine = set(head.of_repo("project"))
         assert bool(mine) == (read_repository(self.store, "project") is not None)
         assert bool(mine) == (read_identity(self.store) is not None)
-        assert ("project" in head.defaults) == any(head.timelines[one].published for one in mine)
+        assert ("project" in head.defaults) == any(head.timelines[timeline].published for timeline in mine)
         assert check_catalog(self.store, "project") == []
         assert self.store.list_documents(CHORES) == []
         assert list_progress(self.store) == []
@@ -92,7 +92,7 @@ class World:
         return bool(mine)
 
     def files(self, snapshot) -> dict[str, str]:
-        return {one.path: one.blob for one in self.store.files(snapshot) if one.verdict == INDEXED}
+        return {file.path: file.blob for file in self.store.files(snapshot) if file.verdict == INDEXED}
 
 
 @pytest.fixture
@@ -103,8 +103,8 @@ def world(make_repository, make_workshop, monkeypatch) -> World:
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["first import", "new commit"])
-def test_a_repository_that_is_removed_during_a_run_is_there_whole_or_not_at_all(world, is_known):
-    """Every write of a run is a moment at which all of a removal happens."""
+def test_a_repository_removed_during_a_run_is_complete_or_absent(world, is_known):
+    """A removal happens at each write of a run."""
     outcomes = set()
     for turn in range(1, 100):
         world.remove()
@@ -120,10 +120,10 @@ def test_a_repository_that_is_removed_during_a_run_is_there_whole_or_not_at_all(
         if meddled.writes < turn:
             break
     assert outcomes == {True, False}
-    assert world.index().files_indexed == 2, "whatever was left, it can be indexed again"
+    assert world.index().files_indexed == 2, "it can be indexed again in any case"
 
 
-def test_nothing_new_to_index_and_a_removal_leave_the_repository_whole_or_not_at_all(world):
+def test_a_removal_during_a_run_without_changes_leaves_the_repository_complete_or_absent(world):
     for turn in range(1, 50):
         world.index()
         meddled = Meddled(world.store, turn, world.remove)
@@ -135,8 +135,8 @@ def test_nothing_new_to_index_and_a_removal_leave_the_repository_whole_or_not_at
     assert turn > 1
 
 
-def test_a_run_during_a_removal_leaves_the_repository_there_whole_or_not_at_all(world):
-    """Every write of a removal is a moment at which all of a run happens."""
+def test_a_run_during_a_removal_leaves_the_repository_complete_or_absent(world):
+    """A run happens at each write of a removal."""
     outcomes = set()
     for turn in range(1, 50):
         world.index()
@@ -149,7 +149,7 @@ def test_a_run_during_a_removal_leaves_the_repository_there_whole_or_not_at_all(
     assert outcomes == {True, False}
 
 
-def test_a_version_that_is_removed_during_its_run_is_there_whole_or_not_at_all(world):
+def test_a_version_removed_during_its_run_is_complete_or_absent(world):
     world.repository.git("checkout", "--quiet", "-b", "a")
     world.change()
     world.repository.git("checkout", "--quiet", "main")
@@ -168,7 +168,7 @@ def test_a_version_that_is_removed_during_its_run_is_there_whole_or_not_at_all(w
 
 
 class Halted:
-    """A call in a thread of its own that stops before its ``turn``-th write, until it is let go."""
+    """A call in a separate thread that stops before its ``turn``-th write until it is released."""
 
     def __init__(self, store, turn, call) -> None:
         self._reached, self._go = threading.Event(), threading.Event()
@@ -200,8 +200,8 @@ class Halted:
 
 @pytest.mark.parametrize("removal_at", range(1, 11))
 @pytest.mark.parametrize("run_at", [4, 8])
-def test_a_run_that_began_during_a_removal_and_ends_after_it_leaves_a_whole_repository(world, removal_at, run_at):
-    """The removal stops at some write, a run begins and stops at one of its own; the removal ends, then the run."""
+def test_a_run_that_overlaps_the_end_of_a_removal_leaves_a_complete_repository(world, removal_at, run_at):
+    """The removal stops at a write, a run starts and stops at a write; then the removal ends, then the run."""
     world.index()
     world.change()
     with Halted(world.store, removal_at, world.remove) as removal:
@@ -213,8 +213,8 @@ def test_a_run_that_began_during_a_removal_and_ends_after_it_leaves_a_whole_repo
     world.check()
 
 
-def test_the_note_of_a_dropped_timeline_is_made_again_where_somebody_took_it_for_done(world):
-    """Whoever finishes chores between the note and the drop finds the timeline in use."""
+def test_the_note_of_a_dropped_timeline_is_written_again_if_another_run_cleared_it(world):
+    """A run that finishes chores between the note and the drop finds the timeline in use."""
     world.repository.git("branch", "a")
     for drop in (
         world.remove,
@@ -240,8 +240,8 @@ def test_the_note_of_a_dropped_timeline_is_made_again_where_somebody_took_it_for
 
 @pytest.mark.parametrize("is_same", [False, True], ids=["other commits", "one commit"])
 @pytest.mark.parametrize("other", [B, None], ids=["branch b", "the branch of HEAD"])
-def test_of_two_first_imports_at_once_both_branches_can_be_asked_for(world, is_same, other):
-    """Every write of the one is a moment at which all of the other happens; one is the default branch in the end."""
+def test_two_first_imports_at_once_leave_both_branches_searchable(world, is_same, other):
+    """The second import happens at each write of the first; one of the branches becomes the default branch."""
     for ref in (A, B):
         world.repository.git("checkout", "--quiet", "-b", ref.value)
         if not is_same:
@@ -260,7 +260,7 @@ def test_of_two_first_imports_at_once_both_branches_can_be_asked_for(world, is_s
         meddled = Meddled(world.store, turn, index_other)
         try:
             world.index(meddled, ref=A)
-        except LeaseHeld:  # it stood still for longer than its lease
+        except LeaseHeld:  #  it stalled for longer than its lease
             world.index(ref=A)
         if held:
             assert "is being indexed by" in held[0]
@@ -287,7 +287,7 @@ def _check_both(world, *refs) -> None:
     assert {ref.value for ref in refs if ref} <= indexed.keys()
 
 
-def test_a_run_that_is_overtaken_after_its_publication_does_not_take_the_catalog_back(world):
+def test_a_run_overtaken_after_its_publication_does_not_revert_the_catalog(world):
     def published() -> str:
         head = read_head(world.store)
         return head.timelines[head.defaults["project"]].commit
@@ -310,7 +310,7 @@ def test_a_run_that_is_overtaken_after_its_publication_does_not_take_the_catalog
     assert overtaken
 
 
-def test_the_chore_of_a_branch_that_vanished_is_done_by_the_run_that_noticed(world):
+def test_the_chore_of_a_deleted_branch_is_done_by_the_run_that_noticed(world):
     world.repository.git("branch", "a")
     world.index()
     world.index(ref=A)
@@ -319,7 +319,7 @@ def test_the_chore_of_a_branch_that_vanished_is_done_by_the_run_that_noticed(wor
     assert check_catalog(world.store, "project") == []
 
 
-def test_two_versions_on_their_way_at_once_each_have_their_progress(world):
+def test_two_versions_indexed_at_once_have_separate_progress(world):
     world.index()
     world.repository.git("checkout", "--quiet", "-b", "a")
     world.change()
@@ -333,12 +333,12 @@ def test_two_versions_on_their_way_at_once_each_have_their_progress(world):
             seen.extend(list_progress(world.store))
 
     index_repository(IndexRequest(world.repository.origin, ref=A), world.workshop, observe)
-    assert [(one.repo, one.ref) for one in seen] == [("project", A.key)]
+    assert [(progress.repo, progress.ref) for progress in seen] == [("project", A.key)]
     assert list_progress(world.store) == []
 
 
-def test_a_note_on_a_timeline_that_is_gone_already_is_cleared(world):
-    """Notes are made again after a drop, perhaps after somebody has purged the timeline."""
+def test_a_note_on_a_purged_timeline_is_cleared(world):
+    """Notes are written again after a drop, perhaps after another run has purged the timeline."""
     world.index()
     note_purge(world.store, 999)
     finish_chores(world.store)
@@ -346,8 +346,8 @@ def test_a_note_on_a_timeline_that_is_gone_already_is_cleared(world):
 
 
 @pytest.mark.parametrize("ref", [None, Ref("branch", "first")], ids=["default branch", "version"])
-def test_a_run_that_fetched_an_older_commit_does_not_publish_it_over_a_newer_one(world, monkeypatch, ref):
-    """All of another run, and a commit before it, lie between its fetch and its transaction."""
+def test_a_run_with_an_older_commit_does_not_publish_it_over_a_newer_one(world, monkeypatch, ref):
+    """A new commit and another complete run come between its fetch and its transaction."""
     world.index()
     if ref:
         world.repository.git("checkout", "--quiet", "-b", ref.value)

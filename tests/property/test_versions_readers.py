@@ -1,4 +1,4 @@
-"""Readers that search while the index moves see each repository at exactly one published commit (rules 10 to 12)."""
+"""Readers that search while the index changes see each repository at exactly one published commit (rules 10 to 12)."""
 
 import hashlib
 import random
@@ -12,7 +12,7 @@ from codequarry.search_api.search.engine import SearchEngine, parse_request
 from codequarry.shared.settings.config import SettingsModel
 
 PATHS = tuple(f"file_{letter}.py" for letter in "abcdefgh")
-# What readers ask, over and over: the default branch, a branch over it, both at once, and the pages of a search.
+# Asked repeatedly: the default branch, a branch over it, both at once, and the pages of a search.
 QUESTIONS = (
     {"query": "value of the file", "top_k": 50},
     {"query": "value of the file", "top_k": 50, "filters": {"branch": "dev"}},
@@ -26,7 +26,7 @@ def blob(text):
 
 
 class World:
-    """A repository whose default branch and one branch over it move, and what each of their commits holds."""
+    """A repository with a changing default branch and a changing branch over it, and the contents of all commits."""
 
     def __init__(self, index, seed):
         self.index, self.random = index, random.Random(seed)
@@ -38,7 +38,7 @@ class World:
         self.branch()
 
     def advance(self):
-        """Change, remove or bring back a few files of the default branch."""
+        """Change, remove or restore a few files of the default branch."""
         self._steps += 1
         paths = PATHS if not self._now else self.random.sample(PATHS, 3)
         changes = {path: self._text(path) for path in paths}
@@ -50,14 +50,14 @@ class World:
         self.number = self.index.publish(self.main, commit, changes)
 
     def branch(self):
-        """Move the branch: an overlay over the newest commit, with files changed and one removed."""
+        """Update the branch: an overlay over the newest commit, with files changed and one removed."""
         self._steps += 1
         changed, removed = self.random.sample(PATHS, 3), self.random.choice(PATHS)
         texts = {path: self._text(path) for path in changed if path != removed}
         commit = f"{self._steps:040x}"
         base = {path: held for path, held in self._now.items() if path != removed}
         self.held[commit] = {path: blob(text) for path, text in {**base, **texts}.items()}
-        # What an earlier state of the overlay replaced and this one does not is the base's again.
+        # Paths that an earlier state of the overlay replaced and this state does not come from the base again.
         left = {path: None for path in PATHS if path not in texts}
         mask = (*texts, removed)
         self.index.publish(self.dev, commit, {**left, **texts}, base=(self.main, self.number), mask=mask)
@@ -72,16 +72,18 @@ def check(world, answer, cursor_commits=None):
     for hit in answer["results"]:
         versions = hit.get("versions") or [{"ref": hit["ref"], "commit": hit["commit"]}]
         for version in versions:
-            assert version["commit"] == named[version["ref"]], "one commit a version in an answer"
+            assert version["commit"] == named[version["ref"]], "an answer has one commit for each version"
             assert world.held[version["commit"]].get(hit["path"]) == hit["blob"]
     if len(named) == 1 and not cursor_commits and len(answer["results"]) > 3:
         (commit,) = named.values()
-        assert {hit["path"] for hit in answer["results"]} == set(world.held[commit]), "all of it, not only a part"
+        assert {hit["path"] for hit in answer["results"]} == set(world.held[commit]), (
+            "the answer holds the whole commit"
+        )
     return named
 
 
 def read(world, engine, question, stop):
-    """Search until told to stop, and return how many answers there were."""
+    """Search until told to stop, and return the number of answers."""
     answers = 0
     while not stop.is_set():
         answer = to_json(engine.search(parse_request(question)))
@@ -91,7 +93,7 @@ def read(world, engine, question, stop):
             seen = {hit["path"]: hit["blob"] for hit in answer["results"]}
             while cursor := answer["next_cursor"]:
                 answer = to_json(engine.search(parse_request({**question, "cursor": cursor})))
-                assert check(world, answer, named) == named, "later pages see what the first one saw"
+                assert check(world, answer, named) == named, "later pages see the same versions as the first"
                 seen |= {hit["path"]: hit["blob"] for hit in answer["results"]}
             assert seen == world.held[named["main"]]
     return answers

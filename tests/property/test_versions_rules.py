@@ -1,4 +1,4 @@
-"""The rules of docs/versioned-index.md, each with a test that breaks without it."""
+"""The rules of docs/versioned-index.md, each with a test that fails without it."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +23,7 @@ from codequarry.shared.versions.transactions import begin, publish
 
 
 class World:
-    """One repository and one index of it."""
+    """One repository and its index."""
 
     def __init__(self, repository, workshop, make_dying_store) -> None:
         self.repository, self.workshop, self.store = repository, workshop, workshop.store
@@ -67,7 +67,7 @@ def world(make_repository, make_workshop, make_dying_store) -> World:
     return World(repository, make_workshop(), make_dying_store)
 
 
-def test_rule_1_a_file_that_comes_back_has_a_second_life_and_keeps_its_first(world):
+def test_rule_1_a_file_that_returns_has_a_second_life_and_keeps_its_first(world):
     world.index()
     world.repository.write("a.py", "a = 2\n")
     world.repository.commit()
@@ -75,16 +75,16 @@ def test_rule_1_a_file_that_comes_back_has_a_second_life_and_keeps_its_first(wor
     world.repository.write("a.py", "a = 1\n")
     world.repository.commit()
     world.index()
-    one, two, three = published_transactions(world.store, world.head, world.timeline)
-    texts = [world.text("a.py", snapshot_at(world.head, world.timeline, t.number)) for t in (one, two, three)]
+    first, second, third = published_transactions(world.store, world.head, world.timeline)
+    texts = [world.text("a.py", snapshot_at(world.head, world.timeline, t.number)) for t in (first, second, third)]
     assert texts == ["a = 1\n", "a = 2\n", "a = 1\n"]
-    snapshots = [snapshot_at(world.head, world.timeline, t.number) for t in (one, three)]
-    first, last = (world.store.chunks(snapshot, "a.py", "project")[0] for snapshot in snapshots)
-    assert first.id == last.id, "the id that users see leaves both lives out"
+    snapshots = [snapshot_at(world.head, world.timeline, t.number) for t in (first, third)]
+    earlier, later = (world.store.chunks(snapshot, "a.py", "project")[0] for snapshot in snapshots)
+    assert earlier.id == later.id, "the id that users see does not depend on the life"
 
 
 def test_rule_2_a_batch_of_a_transaction_that_is_no_longer_held_is_refused(world):
-    """Take the lease away while the first batch is being embedded."""
+    """The lease is taken away while the first batch is being embedded."""
     embedder = world.workshop.embedder
 
     class Slow:
@@ -105,7 +105,7 @@ def test_rule_2_a_batch_of_a_transaction_that_is_no_longer_held_is_refused(world
     assert world.head.timelines[timeline].lease.holder == "another process"
 
 
-def test_rule_3_retiring_leaves_rows_of_the_same_and_of_newer_transactions_alone(world):
+def test_rule_3_retiring_does_not_touch_rows_of_the_same_or_newer_transactions(world):
     world.index()
     world.repository.write("a.py", "a = 2\n")
     world.repository.commit()
@@ -116,7 +116,7 @@ def test_rule_3_retiring_leaves_rows_of_the_same_and_of_newer_transactions_alone
     assert world.text("a.py") == "a = 2\n"
 
 
-def test_rule_3_what_an_aborted_transaction_retired_can_be_retired_again(world):
+def test_rule_3_rows_retired_by_an_aborted_transaction_can_be_retired_again(world):
     world.index()
     timeline = world.timeline
     dead = change_head(world.store, lambda head: begin(head, timeline, "x"))
@@ -125,7 +125,7 @@ def test_rule_3_what_an_aborted_transaction_retired_can_be_retired_again(world):
     assert world.store.retire(timeline, dead + 1, ["a.py"], [dead]) == 2
 
 
-def test_rule_4_an_edited_ignore_file_changes_verdicts_without_a_change_of_blob(world):
+def test_rule_4_an_edited_ignore_file_changes_verdicts_of_unchanged_blobs(world):
     world.index()
     world.repository.write(".codequarryignore", "b.py\n")
     world.repository.commit()
@@ -145,7 +145,7 @@ def test_rule_4_a_changed_setting_is_seen_without_a_new_commit(world, make_works
     assert world.store.count(head_snapshot(world.head), Filters()) == 0
 
 
-def test_rule_5_no_row_changes_when_only_the_commit_does(world):
+def test_rule_5_no_row_changes_if_only_the_commit_changes(world):
     first = world.index()
     world.repository.commit("nothing but a new commit")
     second = world.index()
@@ -157,7 +157,7 @@ def test_rule_5_no_row_changes_when_only_the_commit_does(world):
     assert record.born < state.published
 
 
-def test_rule_6_nobody_sees_anything_before_it_is_published(world):
+def test_rule_6_nothing_is_visible_before_publication(world):
     world.index()
     before = world.files()
     world.repository.write("a.py", "a = 2\n")
@@ -176,8 +176,8 @@ def test_rule_6_nobody_sees_anything_before_it_is_published(world):
     assert world.text("a.py") == "a = 2\n"
 
 
-def test_rule_6_what_was_not_written_as_planned_is_not_published(world):
-    """A store that loses a row answers every call well; only the count tells."""
+def test_rule_6_a_transaction_that_differs_from_its_plan_is_not_published(world):
+    """A store that loses a row succeeds in every call; only the count shows it."""
     store = world.store
 
     class Forgetful:
@@ -236,8 +236,8 @@ def test_rule_7_a_crashed_run_with_another_target_is_undone(world):
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_rule_7_what_a_silent_run_began_is_undone_and_never_resumed(world, full):
-    """It may wake up any time later, and then it must have nothing that anybody sees."""
+def test_rule_7_the_transaction_of_a_silent_run_is_undone_and_never_resumed(world, full):
+    """It may wake up at any later time, and then nothing of it may be visible."""
     world.index()
     target, placer = (
         IndexTarget("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project")),
@@ -250,18 +250,18 @@ def test_rule_7_what_a_silent_run_began_is_undone_and_never_resumed(world, full)
     assert silent.number in world.head.aborted
     with pytest.raises(Conflict):
         undo_transaction(world.store, silent)
-    assert held.number in world.head.open, "the silent one can't undo what is another's now"
+    assert held.number in world.head.open, "the silent run can't undo a transaction of another run"
 
 
-def test_rule_8_a_lease_expires_by_the_observers_own_clock(world):
+def test_rule_8_a_lease_expires_by_the_clock_of_the_observer(world):
     world.index()
     timeline = world.timeline
     stuck = "elsewhere machine 1 2 3"
     number = change_head(world.store, lambda head: begin(head, timeline, stuck))
-    said = []
-    seen = await_end(world.store, timeline, Lease(stuck, number), 0.2, said.append)
+    messages = []
+    seen = await_end(world.store, timeline, Lease(stuck, number), 0.2, messages.append)
     assert seen == Lease(stuck, number)
-    assert said == ["waiting for process 1 on elsewhere"]
+    assert messages == ["waiting for process 1 on elsewhere"]
 
 
 def test_rule_8_a_holder_that_beats_keeps_its_lease(world):
@@ -276,7 +276,7 @@ def test_rule_8_a_holder_that_beats_keeps_its_lease(world):
         await_end(world.store, timeline, world.head.timelines[timeline].lease, 30, lambda _: None)
 
 
-def test_rule_8_a_holder_on_this_machine_that_ended_is_not_waited_for(world):
+def test_rule_8_a_holder_that_ended_on_this_machine_is_not_waited_for(world):
     world.index()
     holder = new_holder()
     retire_holder(holder)
@@ -300,7 +300,7 @@ def test_rule_9_an_aborted_run_leaves_nothing_and_its_number_stays_hidden(world)
     assert world.index().chunks_live == 5
 
 
-def test_rule_9_an_abort_that_dies_half_way_is_finished_by_the_next_run(world):
+def test_rule_9_an_interrupted_abort_is_finished_by_the_next_run(world):
     world.index()
     world.repository.write("a.py", "a = 2\n")
     world.repository.commit()
@@ -317,7 +317,7 @@ def test_rule_9_an_abort_that_dies_half_way_is_finished_by_the_next_run(world):
     assert not world.store.list_documents("chore:")
 
 
-def test_rule_10_a_reader_keeps_the_view_it_began_with(world):
+def test_rule_10_a_reader_keeps_its_first_view(world):
     world.index()
     snapshot = head_snapshot(world.head)
     world.repository.write("a.py", "a = 2\n")
@@ -346,13 +346,13 @@ def test_rule_11_an_interrupted_rebuild_is_resumed_by_the_same_request(world):
     world.crash(1, "after", "create", full=True)
     assert _written(world) == 3
     drafts = set(world.head.timelines) - {world.timeline}
-    assert world.files(), "readers still see what was there"
+    assert world.files(), "readers still see the old timeline"
     report = world.index(full=True)
     assert report.resumed
     assert {world.timeline} == drafts
 
 
-def test_rule_11_an_interrupted_rebuild_is_dropped_when_it_is_not_asked_for_again(world):
+def test_rule_11_an_interrupted_rebuild_is_dropped_if_it_is_not_requested_again(world):
     world.index()
     timeline = world.timeline
     world.crash(1, "after", "create", full=True)
@@ -363,7 +363,7 @@ def test_rule_11_an_interrupted_rebuild_is_dropped_when_it_is_not_asked_for_agai
     assert not world.head.open
 
 
-def test_one_run_at_a_time_works_on_a_repository(world):
+def test_only_one_run_at_a_time_works_on_a_repository(world):
     world.index()
     target, say = (
         IndexTarget("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project")),
@@ -376,8 +376,8 @@ def test_one_run_at_a_time_works_on_a_repository(world):
         acquire(world.store, target, world.placer(full=True), "me", full=True, lease_seconds=20, say=say)
 
 
-def test_a_run_that_began_a_moment_earlier_is_seen_when_the_number_is_taken(world):
-    """The other one takes its lease just after this one has looked for leases."""
+def test_a_run_that_started_a_moment_earlier_is_noticed_when_the_number_is_taken(world):
+    """The other run takes its lease just after this run has looked for leases."""
     world.index()
     timeline = world.timeline
 
@@ -395,17 +395,17 @@ def test_a_run_that_began_a_moment_earlier_is_seen_when_the_number_is_taken(worl
                 change_head(self.store, lambda head: begin(head, timeline, "elsewhere"))
             return document
 
-    said = []
+    messages = []
     target = IndexTarget("project", "main", "c" * 40, "r", repo_id=world.head.id_of_repo("project"))
     placer = world.placer(full=True)
-    held = acquire(Late(world.store), target, placer, "me", full=True, lease_seconds=0.1, say=said.append)
+    held = acquire(Late(world.store), target, placer, "me", full=True, lease_seconds=0.1, say=messages.append)
     assert held is not None
-    assert said == ["waiting for elsewhere"]
-    assert set(world.head.open) == {held.number}, "the other one's was undone when its lease had expired"
+    assert messages == ["waiting for elsewhere"]
+    assert set(world.head.open) == {held.number}, "the other transaction was undone after its lease had expired"
 
 
 def _written(world: World) -> int:
-    """Count the file records of open transactions."""
+    """Return the number of file records of open transactions."""
     files: list[FileRecord] = []
     for number, timeline in world.head.open.items():
         files += world.store.written_files(timeline, number)
@@ -416,8 +416,8 @@ def _in_batches_of_one(settings):
     return settings.model_copy(update={"indexing": settings.indexing.model_copy(update={"batch_files": 1})})
 
 
-def test_rule_16_a_removed_repository_stays_for_whoever_is_reading_it(world, monkeypatch):
-    """The rows go after the grace, as those of a timeline that was replaced."""
+def test_rule_16_a_removed_repository_stays_visible_to_current_readers(world, monkeypatch):
+    """The rows are deleted after the grace period, like those of a replaced timeline."""
     world.index()
     snapshot, seen = head_snapshot(world.head), []
     monkeypatch.setattr("codequarry.ingest.transaction.chores.time.sleep", lambda _: seen.append(world.files(snapshot)))

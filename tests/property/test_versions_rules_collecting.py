@@ -1,4 +1,4 @@
-"""Rules 16 and 18 of docs/versioned-index.md on both stores: random histories, collected by what dies at any write."""
+"""Rules 16 and 18 of docs/versioned-index.md on both stores: random histories, and a collector that dies anywhere."""
 
 import random
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def store(request, tmp_path) -> Iterator[Store]:
 
 
 class Clock:
-    """A clock that is moved by hand."""
+    """A clock that tests move by hand."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,7 +73,7 @@ class Clock:
 
 
 class World:
-    """One repository's timelines in a store, and beside it what each of its transactions must show."""
+    """The timelines of one repository in a store, and the expected contents of each of its transactions."""
 
     def __init__(self, store: Store, settings: RetentionSettings, seed: int = 0) -> None:
         self.store, self.settings, self.clock = store, settings, Clock()
@@ -89,7 +89,7 @@ class World:
         return change_head(self.store, lambda head: new_timeline(head, REPO, ref))
 
     def advance(self, timeline: int, tree: Tree, *, base: Place | None = None, default: bool = False) -> Place:
-        """Move a timeline to a tree, as an overlay of ``base`` where given, and return its place."""
+        """Bring a timeline to a tree, as an overlay if ``base`` is given, and return its place."""
         number = change_head(self.store, lambda head: begin(head, timeline, "me", base))
         below = self.trees[base] if base else {}
         mask = tuple(path for path in PATHS if below.get(path) != tree.get(path)) if base else ()
@@ -120,7 +120,7 @@ class World:
         save_summary(self.store, Summary(timeline, number, len(wanted), len(wanted)))
 
     def aborted(self, timeline: int, tree: Tree) -> None:
-        """Begin a transaction, write it, give it up, and leave its rows to be undone later."""
+        """Begin, write and abort a transaction, and leave some of its rows to be undone later."""
         number = change_head(self.store, lambda head: begin(head, timeline, "me"))
         self._write(timeline, number, tree, ((), None))
         change_head(self.store, lambda head: (abort(head, timeline, "me", number), None))
@@ -150,50 +150,50 @@ class World:
         return [record for key in head.timelines for record in published_transactions(self.store, head, key)]
 
     def hold(self) -> None:
-        """Begin to read a version that may be asked for, for as long as a request may take."""
+        """Start to read a random version, for as long as a request may take."""
         record = self.chance.choice(self.askable())
         tree = self.trees[record.timeline, record.number]
         self.held.append((self.clock(), version_snapshot(self.head, record), tree))
 
     def check(self) -> None:
-        """See that every version that may be asked for, and every reader under way, sees its own tree."""
+        """Check that every version that can be read, and every current reader, sees the right tree."""
         head = self.head
         for record in self.askable():
             shown = self.shown(version_snapshot(head, record))
             assert shown == self.trees[record.timeline, record.number], record
-        self.held = [one for one in self.held if self.clock() - one[0] < timedelta(seconds=GRACE)]
+        self.held = [reader for reader in self.held if self.clock() - reader[0] < timedelta(seconds=GRACE)]
         for _, snapshot, tree in self.held:
             assert self.shown(snapshot) == tree
 
     def check_nothing_is_left(self) -> None:
-        """See that what is stored is what somebody may still see, and no document of another transaction."""
+        """Check that only rows that can still be read are stored, and no documents of other transactions."""
         head = self.head
         for timeline, state in head.timelines.items():
             extent = TimelineExtent.of(head, timeline)
-            for one in self.store.history(timeline):
-                born = one.row.born if isinstance(one, StoredRow) else one.record.born
-                if born not in head.aborted and one.died not in head.aborted:
-                    assert not extent.frees(born, one.died)
+            for stored in self.store.history(timeline):
+                born = stored.row.born if isinstance(stored, StoredRow) else stored.record.born
+                if born not in head.aborted and stored.died not in head.aborted:
+                    assert not extent.frees(born, stored.died)
             records = published_transactions(self.store, head, timeline)
             kept = {record.number for record in records}
             assert state.pins == {record.base for record in records if record.base}
             for kind in ("transaction", "summary"):
                 prefix = f"{kind}:{timeline:010d}:"
-                numbers = {int(one.key.removeprefix(prefix)) for one in self.store.list_documents(prefix)}
+                numbers = {int(document.key.removeprefix(prefix)) for document in self.store.list_documents(prefix)}
                 assert {n for n in numbers if n < state.floor} <= head.pinned(timeline)
                 assert kept <= numbers
         gone = {key for key, _ in self.trees} - set(head.timelines)
         for timeline in gone:
             assert not list(self.store.history(timeline))
             assert not self.store.list_documents(f"transaction:{timeline:010d}:")
-        swept = {int(one.key.removeprefix("swept:")) for one in self.store.list_documents("swept:")}
+        swept = {int(document.key.removeprefix("swept:")) for document in self.store.list_documents("swept:")}
         assert not swept & gone
         assert not self.store.list_documents("sweep:")
         assert not self.store.list_documents("chore:")
 
 
 class Life:
-    """What happens to a repository, at random."""
+    """Random changes to a repository."""
 
     def __init__(self, world: World) -> None:
         self.world, self.chance = world, world.chance
@@ -217,14 +217,16 @@ class Life:
             self.newest = self.world.advance(self.world.timeline(), self.tree, default=True)
 
     def branch(self) -> None:
-        bases = [(one.timeline, one.number) for one in self.world.askable() if one.timeline not in self.branches]
+        bases = [
+            (record.timeline, record.number) for record in self.world.askable() if record.timeline not in self.branches
+        ]
         if len(self.branches) < 3:
             self.branches.append(self.world.timeline(f"refs/heads/{len(self.world.trees)}"))
         tree, base = self.world.edited(self.tree), self.chance.choice(bases)
         self.world.advance(self.chance.choice(self.branches), tree, base=base)
 
     def drop(self) -> None:
-        """Drop a branch; its rows stay, as in a run that died before it purged them: that is not what is tested."""
+        """Drop a branch; its rows stay as if the run had died before purging them, which is not tested here."""
         if self.branches:
             gone = self.branches.pop()
             change_head(self.world.store, lambda head: (drop_timeline(head, gone), None))
@@ -262,7 +264,7 @@ def world(store) -> World:
     return World(store, RetentionSettings(keep_commits=2, grace_seconds=GRACE))
 
 
-def test_rule_16_what_is_given_up_cannot_be_asked_for_and_its_rows_go_after_the_grace(world):
+def test_rule_16_dropped_commits_cannot_be_read_and_their_rows_are_deleted_after_the_grace(world):
     main = world.timeline()
     first = world.advance(main, blobs(a=1, b=1), default=True)
     reading = version_snapshot(world.head, world.askable()[0])
@@ -274,7 +276,7 @@ def test_rule_16_what_is_given_up_cannot_be_asked_for_and_its_rows_go_after_the_
     assert [record.number for record in world.askable()] == sorted(n for _, n in world.trees)[1:]
     world.clock.move(GRACE - 1)
     assert world.collect().deleted == 0
-    assert world.shown(reading) == blobs(a=1, b=1), "whoever reads it still sees it whole"
+    assert world.shown(reading) == blobs(a=1, b=1), "a current reader still sees all of it"
     world.clock.move(1)
     assert world.collect().deleted == 2, "a.py's first row and its record"
     world.check()
@@ -282,7 +284,7 @@ def test_rule_16_what_is_given_up_cannot_be_asked_for_and_its_rows_go_after_the_
     assert world.collect().deleted == 0
 
 
-def test_rule_16_a_pinned_commit_stays_below_the_floor_until_its_overlay_lets_go(world):
+def test_rule_16_a_pinned_commit_stays_below_the_floor_until_its_overlay_releases_it(world):
     main = world.timeline()
     base = world.advance(main, blobs(a=1, b=1), default=True)
     branch = world.timeline("refs/heads/dev")
@@ -291,19 +293,19 @@ def test_rule_16_a_pinned_commit_stays_below_the_floor_until_its_overlay_lets_go
         world.advance(main, blobs(a=text, b=text))
     world.collect()
     world.clock.move(GRACE)
-    assert world.collect().deleted == 8, "what lies between the base and the floor: a and b twice, and their records"
+    assert world.collect().deleted == 8, "between the base and the floor: a and b twice, and their records"
     world.check()
     with pytest.raises(Conflict):
         change_head(world.store, lambda head: begin(head, branch, "me", base))
     change_head(world.store, lambda head: (drop_timeline(head, branch), None))
-    assert world.collect().deleted == 0, "a reader may have begun just before"
+    assert world.collect().deleted == 0, "a reader may have started just before"
     world.clock.move(GRACE)
     assert world.collect().deleted == 4, "the base's own a and b, and their records"
     world.store.purge([branch])
     world.check()
 
 
-def test_rule_16_a_base_that_is_let_go_while_older_rows_wait_has_a_grace_of_its_own(world):
+def test_rule_16_a_base_released_while_older_rows_wait_has_a_separate_grace(world):
     main = world.timeline()
     base = world.advance(main, blobs(a=1, b=1), default=True)
     branch = world.timeline("refs/heads/dev")
@@ -316,10 +318,10 @@ def test_rule_16_a_base_that_is_let_go_while_older_rows_wait_has_a_grace_of_its_
     change_head(world.store, lambda head: (drop_timeline(head, branch), None))
     world.clock.move(1)
     assert world.collect().deleted == 8
-    assert world.shown(reading) == blobs(a=1, b=9), "the reader began a second ago"
+    assert world.shown(reading) == blobs(a=1, b=9), "the reader started a second ago"
 
 
-def test_rule_16_what_an_aborted_transaction_retired_lives(world):
+def test_rule_16_rows_retired_by_an_aborted_transaction_are_live(world):
     main = world.timeline()
     world.advance(main, blobs(a=1), default=True)
     number = change_head(world.store, lambda head: begin(head, main, "me"))
@@ -335,7 +337,7 @@ def test_rule_16_what_an_aborted_transaction_retired_lives(world):
     world.check()
 
 
-def test_rule_16_a_rebuilt_history_is_dropped_when_its_last_commit_is_given_up(world):
+def test_rule_16_a_rebuilt_history_is_dropped_with_its_last_commit(world):
     old, new = world.timeline(), None
     world.advance(old, blobs(a=1), default=True)
     world.advance(old, blobs(a=2))
@@ -354,7 +356,7 @@ def test_rule_16_a_rebuilt_history_is_dropped_when_its_last_commit_is_given_up(w
     world.check_nothing_is_left()
 
 
-def test_rule_16_a_time_that_another_machine_noted_is_trusted_only_when_clocks_cannot_be_so_far_apart(world):
+def test_rule_16_a_time_noted_by_another_machine_is_trusted_only_after_the_clock_allowance(world):
     main = world.timeline()
     for text in (1, 2, 3):
         world.advance(main, blobs(a=text), default=True)
@@ -378,8 +380,8 @@ def test_rule_16_a_busy_repository_is_collected_although_its_floor_moves_with_ev
     world.check()
 
 
-def test_rule_16_every_run_looks_at_some_other_versions_too(world):
-    """A branch that nobody indexes any more gives up what has become too old."""
+def test_rule_16_every_run_collects_some_other_versions_too(world):
+    """A branch that is no longer indexed loses its expired commits."""
     main, branch = world.timeline(), world.timeline("refs/heads/dev")
     base = world.advance(main, blobs(a=1), default=True)
     for text in (2, 3):
@@ -424,7 +426,7 @@ def test_rule_18_an_index_with_a_row_newer_than_its_counter_is_refused(world):
         check_counter(world.store)
 
 
-def test_rule_18_counts_what_retired_a_row_too(world):
+def test_rule_18_the_check_counts_retirements_too(world):
     main = world.timeline()
     world.advance(main, blobs(a=1), default=True)
     world.store.retire(main, world.head.counter + 1, ["a.py"], [])
@@ -432,5 +434,5 @@ def test_rule_18_counts_what_retired_a_row_too(world):
         check_counter(world.store)
 
 
-def test_rule_18_an_empty_index_is_in_order(store):
+def test_rule_18_an_empty_index_passes_the_check(store):
     check_counter(store)

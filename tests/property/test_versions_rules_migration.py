@@ -1,4 +1,4 @@
-"""Rule 17: moving to another index. On both stores, with models that differ in dimension, window and prefix."""
+"""Rule 17: moving to another index, on both stores, with models that differ in dimension, window and prefix."""
 
 import random
 import threading
@@ -42,7 +42,7 @@ from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import begin, check_held, publish, raise_floor
 
-# The same weights cut to other lengths are other models, and quick ones: `Place` puts them into its home.
+# The same weights cut to other dimensions are different and fast models; the `make_home` fixture writes them.
 TABLES = {"large": 128, "small": 64}
 OLD: dict[str, Any] = {"model": "large"}
 NEW: dict[str, Any] = {"model": "small"}
@@ -52,7 +52,7 @@ BUILT_IN: dict[str, Any] = {"model": "codequarry-1"}
 
 @dataclass(frozen=True)
 class Place:
-    """Where an index lies; ``settings`` gives the settings of a run there."""
+    """The location of an index; ``settings`` returns the settings of a run there."""
 
     home: Path
     sections: dict[str, Any]
@@ -64,7 +64,7 @@ class Place:
         return SettingsModel(home=self.home, embedding=embedding, **given)
 
     def index(self, origin: str, embedding: dict[str, Any] = OLD, **request: Any) -> IndexReport:
-        """Index a repository as a run of its own does."""
+        """Index a repository as a separate run does."""
         settings = self.settings(embedding)
         with closing(editions_of(settings)) as editions:
             index = open_index_to_write(settings, editions)
@@ -83,14 +83,14 @@ class Place:
         return migrate(self.settings(embedding), embedding["model"])
 
     def search(self, query: str, embedding: dict[str, Any] = OLD, **request: Any) -> dict[str, Any]:
-        """Search as a service that has just started does."""
+        """Search as a newly started service does."""
         with closing(Backend(self.settings(embedding))) as backend:
             return to_json(backend.search(SearchRequest(query, **request), OWNER))
 
 
 @pytest.fixture
 def make_home(tmp_path: Path, place_table: Callable[[Path, int], Path]) -> Callable[[str], Path]:
-    """Give a function that makes a data folder with the models in it."""
+    """Return a function that makes a data folder with the models in it."""
 
     def make(name: str) -> Path:
         for model, dimension in TABLES.items():
@@ -102,13 +102,13 @@ def make_home(tmp_path: Path, place_table: Callable[[Path, int], Path]) -> Calla
 
 @pytest.fixture
 def embedded_place(make_home: Callable[[str], Path]) -> Callable[[str], Place]:
-    """Give a function that makes an embedded place."""
+    """Return a function that makes an embedded place."""
     return lambda name: Place(make_home(name), {})
 
 
 @pytest.fixture
 def opensearch_place(make_home: Callable[[str], Path], opensearch_node: Any) -> Iterator[Callable[[str], Place]]:
-    """Give a function that makes a place in the cluster; its indices are deleted at the end."""
+    """Yield a function that makes a place in the cluster; its indices are deleted at the end."""
     made: list[Place] = []
 
     def make(name: str) -> Place:
@@ -126,20 +126,20 @@ def opensearch_place(make_home: Callable[[str], Path], opensearch_node: Any) -> 
 
 @pytest.fixture(params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
 def make_place(request: pytest.FixtureRequest) -> Callable[[str], Place]:
-    """Give a function that makes a place on each store."""
+    """Return a function that makes a place on each store."""
     make: Callable[[str], Place] = request.getfixturevalue(f"{request.param}_place")
     return make
 
 
 @pytest.fixture
 def place(make_place: Callable[[str], Place]) -> Place:
-    """Give one place."""
+    """Return a place."""
     return make_place("home")
 
 
 @pytest.fixture
 def here(embedded_place: Callable[[str], Place]) -> Place:
-    """Give an embedded place, for what no store has a part in."""
+    """Return an embedded place, for tests in which the store does not matter."""
     return embedded_place("home")
 
 
@@ -147,7 +147,7 @@ Version = dict[str, list[tuple[Any, ...]]]
 
 
 def described(index: OpenIndex) -> dict[str, Version]:
-    """Return of every version that may be asked for, by commit, its rows and records, without their numbers."""
+    """Return the rows and records of every version that can be read, by commit, without their numbers."""
     head = read_head(index.store)
     return {
         f"{record.repo} {record.ref} {record.commit}": described_version(index, version_snapshot(head, record))
@@ -157,13 +157,15 @@ def described(index: OpenIndex) -> dict[str, Version]:
 
 
 def described_version(index: OpenIndex, snapshot: Any) -> Version:
-    """Return what is live in a snapshot."""
+    """Return the live contents of a snapshot."""
     store = index.store
     files = list(store.files(snapshot))
     chunks = [chunk for file in files for chunk in store.chunks(snapshot, file.path, file.repo)]
     return {
         "files": [(file.path, file.blob, file.verdict, file.rows, file.rules, file.lines) for file in files],
-        "chunks": [(one.path, one.blob, one.id, one.text, one.start_line, one.stride_info) for one in chunks],
+        "chunks": [
+            (chunk.path, chunk.blob, chunk.id, chunk.text, chunk.start_line, chunk.stride_info) for chunk in chunks
+        ],
         "rows": sorted(store.row_counts(snapshot).items()),
     }
 
@@ -171,7 +173,12 @@ def described_version(index: OpenIndex, snapshot: Any) -> Version:
 def vectors_of(index: OpenIndex) -> dict[tuple[str, int], np.ndarray]:
     """Return the vector of every row, by chunk and stride."""
     store = index.store
-    rows = [one.row for key in published(read_head(store)) for one in store.history(key) if isinstance(one, StoredRow)]
+    rows = [
+        stored.row
+        for key in published(read_head(store))
+        for stored in store.history(key)
+        if isinstance(stored, StoredRow)
+    ]
     known = store.cached_vectors(row.vector_key for row in rows)
     return {
         (row.chunk.id, row.chunk.stride_info.stride_index if row.chunk.stride_info else 0): known[row.vector_key]
@@ -180,15 +187,15 @@ def vectors_of(index: OpenIndex) -> dict[tuple[str, int], np.ndarray]:
 
 
 def lives(index: OpenIndex) -> list[tuple[Any, ...]]:
-    """Return every row and record with its timeline, birth and death; of a strided chunk the first stride."""
+    """Return every row and record with its timeline, birth and death; only the first stride of a chunk."""
     store = index.store
     found = []
     for key in published(read_head(store)):
-        for one in store.history(key):
-            if isinstance(one, StoredFile):
-                found.append(("file", key, one.record.born, one.died, one.record.path, one.record.blob))
-            elif one.row.chunk.stride_info is None or one.row.chunk.stride_info.stride_index == 0:
-                found.append(("row", key, one.row.born, one.died, one.row.chunk.path, one.row.chunk.id))
+        for stored in store.history(key):
+            if isinstance(stored, StoredFile):
+                found.append(("file", key, stored.record.born, stored.died, stored.record.path, stored.record.blob))
+            elif stored.row.chunk.stride_info is None or stored.row.chunk.stride_info.stride_index == 0:
+                found.append(("row", key, stored.row.born, stored.died, stored.row.chunk.path, stored.row.chunk.id))
     return sorted(found)
 
 
@@ -203,7 +210,7 @@ FILES: dict[str, str | bytes] = {
 
 
 def grown(make_repository: Callable[..., Any], place: Place) -> Any:
-    """Make and index a repository with a history: edits, a file that comes back, a rename, a branch, a removal."""
+    """Make and index a repository with a history: edits, a file that returns, a rename, a branch, a removal."""
     repository = make_repository("project", FILES)
     place.index(repository.origin)
     repository.write("app/retry.py", "def backoff(attempt):\n    return min(60, 2 ** attempt)\n")
@@ -235,7 +242,7 @@ def fresh(make_place: Callable[[str], Place], place: Place, repository: Any, emb
 
 
 def assert_same(moved: OpenIndex, made: OpenIndex) -> None:
-    """Compare a moved index with one that was made with the model: versions, vectors, identity."""
+    """Compare a moved index with one made with the model: versions, vectors, identity."""
     assert described(moved) == described(made)
     left, right = vectors_of(moved), vectors_of(made)
     assert left.keys() == right.keys()
@@ -245,7 +252,7 @@ def assert_same(moved: OpenIndex, made: OpenIndex) -> None:
 
 
 @pytest.mark.parametrize("target", [NEW, WINDOWED], ids=["another dimension", "strides"])
-def test_rule_17_a_moved_index_is_what_a_fresh_one_of_that_model_would_be(make_repository, make_place, place, target):
+def test_rule_17_a_moved_index_equals_a_fresh_index_of_the_model(make_repository, make_place, place, target):
     repository = grown(make_repository, place)
     with place.opened() as index:
         before = lives(index)
@@ -256,11 +263,11 @@ def test_rule_17_a_moved_index_is_what_a_fresh_one_of_that_model_would_be(make_r
     with place.opened(target) as moved, other.opened(target) as made:
         assert moved.edition == 2
         assert moved.embedder.name == made.embedder.name
-        assert lives(moved) == before, "nothing is forgotten, and all died when it died"
+        assert lives(moved) == before, "nothing is lost, and every row keeps its death"
         assert_same(moved, made)
 
 
-def test_strides_are_made_whole_again_for_a_model_that_reads_any_length(make_repository, embedded_place):
+def test_strides_are_joined_for_a_model_without_a_length_limit(make_repository, embedded_place):
     make_place = embedded_place
     place = make_place("windowed")
     repository = make_repository("project", FILES)
@@ -273,7 +280,7 @@ def test_strides_are_made_whole_again_for_a_model_that_reads_any_length(make_rep
         assert all(chunk[-1] is None for version in described(moved).values() for chunk in version["chunks"])
 
 
-def test_an_index_moves_again_and_back(make_repository, place):
+def test_an_index_can_move_twice_and_back(make_repository, place):
     repository = make_repository("project", FILES)
     place.index(repository.origin)
     with place.opened() as index:
@@ -288,7 +295,7 @@ def test_an_index_moves_again_and_back(make_repository, place):
         assert (editions.active(), editions.present()) == (3, [3])
 
 
-def test_an_index_that_holds_nothing_takes_a_model_of_another_length(make_repository, place):
+def test_an_empty_index_takes_a_model_of_another_dimension(make_repository, place):
     repository = make_repository("project", FILES)
     place.index(repository.origin)
     with place.opened() as index:
@@ -297,11 +304,11 @@ def test_an_index_that_holds_nothing_takes_a_model_of_another_length(make_reposi
     place.index(repository.origin, NEW)
     with place.opened(NEW) as index:
         assert (index.edition, index.embedder.dimension, len(described(index))) == (2, 64, 1)
-        assert min(read_head(index.store).timelines) > counter, "numbers are never given twice"
+        assert min(read_head(index.store).timelines) > counter, "numbers are never reused"
 
 
-def test_a_service_that_indexes_after_the_move_leaves_the_model_as_it_was_chosen(make_repository, here):
-    """Its settings still name the old model; it indexes with that of the index."""
+def test_a_service_that_indexes_after_the_move_keeps_the_chosen_model(make_repository, here):
+    """Its settings still name the old model, but it indexes with the model of the index."""
     repository = make_repository("project", FILES)
     here.index(repository.origin)
     here.migrate(NEW)
@@ -315,7 +322,7 @@ def test_a_service_that_indexes_after_the_move_leaves_the_model_as_it_was_chosen
         assert index.degraded == ()
 
 
-def test_a_left_edition_is_kept_for_its_grace_and_deleted_then(make_repository, here):
+def test_an_old_edition_is_kept_for_its_grace_and_then_deleted(make_repository, here):
     here.index(make_repository("project", FILES).origin)
     here.migrate(NEW)
     with closing(editions_of(here.settings())) as editions:
@@ -325,7 +332,7 @@ def test_a_left_edition_is_kept_for_its_grace_and_deleted_then(make_repository, 
         assert editions.present() == [2]
 
 
-def test_nothing_is_moved_where_nothing_is_to_be(make_repository, here):
+def test_nothing_is_moved_if_nothing_differs(make_repository, here):
     assert not here.migrate(NEW).moved
     here.index(make_repository("project", FILES).origin)
     assert not here.migrate(OLD).moved
@@ -333,7 +340,7 @@ def test_nothing_is_moved_where_nothing_is_to_be(make_repository, here):
         assert editions.present() == [1]
 
 
-def test_imports_go_on_in_the_new_edition_and_pay_for_nothing_twice(make_repository, here):
+def test_imports_continue_in_the_new_edition_without_embedding_anything_twice(make_repository, here):
     repository = grown(make_repository, here)
     here.migrate(NEW)
     assert here.index(repository.origin, NEW).changed is False
@@ -371,11 +378,11 @@ def test_a_file_that_the_new_model_refuses_is_listed_and_the_others_move(make_re
 
 
 class Killed(BaseException):
-    """The process ends here, in the middle of everything."""
+    """The process ends here, in the middle of its work."""
 
 
 class Dying:
-    """Lets so many writes to the new edition and the old head document through, and dies at the next one."""
+    """Passes a number of writes to the new edition and the old head document on, and dies at the next write."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type, writes: int) -> None:
         self.left = writes
@@ -398,7 +405,7 @@ KINDS = {"embedded": EmbeddedStore, "opensearch": OpenSearchStore}
 
 
 def test_a_migration_that_dies_at_any_write_is_resumed_by_the_next(make_repository, make_place, monkeypatch):
-    """Until it is through, the index answers as before; then as one that was never interrupted."""
+    """Until it completes, the index answers as before; then like an index that was migrated without interruption."""
     place = make_place("home")
     repository = grown(make_repository, place)
     with place.opened() as index:
@@ -423,8 +430,8 @@ def test_a_migration_that_dies_at_any_write_is_resumed_by_the_next(make_reposito
 
 
 @pytest.mark.parametrize("writes", range(0, 12))
-def test_a_death_around_the_switch_leaves_one_of_the_two_whole(make_repository, embedded_place, monkeypatch, writes):
-    """Counted from the moment at which writers are made to wait."""
+def test_a_death_around_the_switch_leaves_one_edition_complete(make_repository, embedded_place, monkeypatch, writes):
+    """Writes are counted from the moment when writers must wait."""
     place = embedded_place("home")
     repository = make_repository("project", FILES)
     place.index(repository.origin)
@@ -452,7 +459,7 @@ def test_a_death_around_the_switch_leaves_one_of_the_two_whole(make_repository, 
         assert len(described(index)) == 2
 
 
-def test_the_pointer_is_set_right_after_a_death_behind_the_switch(make_repository, place, monkeypatch):
+def test_the_pointer_is_corrected_after_a_death_just_after_the_switch(make_repository, place, monkeypatch):
     place.index(make_repository("project", FILES).origin)
     with closing(editions_of(place.settings())) as editions:
         kind = type(editions)
@@ -470,7 +477,7 @@ def test_the_pointer_is_set_right_after_a_death_behind_the_switch(make_repositor
         assert editions.active() == 2
 
 
-def test_a_writer_that_comes_late_writes_nothing_that_anyone_sees(make_repository, here):
+def test_a_late_writer_writes_nothing_visible(make_repository, here):
     repository = make_repository("project", FILES)
     here.index(repository.origin)
     settings = here.settings()
@@ -486,8 +493,8 @@ def test_a_writer_that_comes_late_writes_nothing_that_anyone_sees(make_repositor
     assert here.index(repository.origin, NEW).files_changed == 1
 
 
-def test_an_import_under_way_at_the_switch_is_told_and_begins_anew(make_repository, here):
-    """Its rows are not carried over: only what is published moves."""
+def test_an_import_running_at_the_switch_is_refused_and_starts_again(make_repository, here):
+    """Its rows are not copied: only published rows move."""
     repository = make_repository("project", FILES)
     here.index(repository.origin)
     repository.write("more.py", "def more():\n    pass\n")
@@ -508,8 +515,8 @@ def test_an_import_under_way_at_the_switch_is_told_and_begins_anew(make_reposito
     assert (report.commit, report.resumed) == (commit, False)
 
 
-def test_two_migrations_at_once_are_one(make_repository, here, monkeypatch):
-    """The second one says that the first one runs, and changes nothing."""
+def test_a_second_migration_at_the_same_time_is_refused(make_repository, here, monkeypatch):
+    """It reports that the first migration is running, and changes nothing."""
     here.index(make_repository("project", FILES).origin)
     begun, go_on = threading.Event(), threading.Event()
     fill = migration._fill
@@ -536,7 +543,7 @@ def test_two_migrations_at_once_are_one(make_repository, here, monkeypatch):
         assert unfinished_migrations(editions) == []
 
 
-def test_what_a_migration_to_a_third_model_left_behind_is_deleted(make_repository, here, monkeypatch):
+def test_leftovers_of_a_migration_to_a_third_model_are_deleted(make_repository, here, monkeypatch):
     here.index(make_repository("project", FILES).origin)
     with monkeypatch.context() as patch:
         patch.setattr(migration, "switch", lambda *_: (_ for _ in ()).throw(Killed()))
@@ -550,7 +557,7 @@ def test_what_a_migration_to_a_third_model_left_behind_is_deleted(make_repositor
 
 
 class Readers:
-    """Search in a loop until they are told to stop; what fails is kept, and with vectors of which length was asked."""
+    """Search in a loop until told to stop; keep failures and the dimensions of the query vectors."""
 
     def __init__(self, patch: pytest.MonkeyPatch, pool: ThreadPoolExecutor) -> None:
         self.dimensions: list[int] = []
@@ -570,7 +577,7 @@ class Readers:
         return check
 
     def start(self, search: Callable[[], dict[str, Any]]) -> None:
-        """Begin a loop."""
+        """Start a loop."""
         self._loops.append(self._pool.submit(self._read, search))
 
     def _read(self, search: Callable[[], dict[str, Any]]) -> int:
@@ -588,7 +595,7 @@ class Readers:
         return done
 
     def end(self) -> list[int]:
-        """Wait until a search has seen the new model, stop, and return how often each loop searched."""
+        """Wait until a search has used the new model, stop, and return the number of searches of each loop."""
         deadline = time.monotonic() + 30
         while 64 not in self.dimensions[-2:] and time.monotonic() < deadline and not self.failures:
             time.sleep(0.05)
@@ -597,7 +604,7 @@ class Readers:
 
 
 def write_on(repository: Any, place: Place) -> int:
-    """Commit and index in a loop until the index has moved, and return how many commits were published before."""
+    """Commit and index in a loop until the index has moved, and return the number of commits published before."""
     for number in range(100):
         repository.write(f"step{number}.py", f"def step_{number}():\n    return {number}\n")
         repository.commit(f"step {number}")
@@ -611,7 +618,7 @@ def write_on(repository: Any, place: Place) -> int:
 def test_no_search_fails_or_mixes_models_while_writers_and_a_migration_run(
     make_repository, place, make_place, monkeypatch
 ):
-    """Readers in a loop, as threads of one service and as processes that open the index anew; imports in between."""
+    """Readers loop as threads of one service and as processes that reopen the index, with imports in between."""
     repository = grown(make_repository, place)
     monkeypatch.setattr(migration, "LAST_PASS_ROWS", 0)
     request = SearchRequest("how long do we wait after a failure", top_k=5)
@@ -633,22 +640,22 @@ def test_no_search_fails_or_mixes_models_while_writers_and_a_migration_run(
         ((newest, version),) = described(made).items()
         everything = described(moved)
         assert everything[newest] == version
-        # Four commits before, those published meanwhile, and the one that the writer was stopped at.
+        # Four earlier commits, those published during the migration, and the commit at which the writer was refused.
         assert len(everything) == 4 + published_before + 1
         kept = vectors_of(moved)
         for row, vector in vectors_of(made).items():
             np.testing.assert_allclose(kept[row], vector, atol=1e-6)
 
 
-def give_up_history(store: EmbeddedStore, timeline: int) -> None:
+def drop_history(store: EmbeddedStore, timeline: int) -> None:
     """Collect all but the newest commit of a timeline, at once."""
     number = read_head(store).timelines[timeline].published
     change_head(store, lambda head: (raise_floor(head, timeline, number, number, ()), None))
     assert store.collect(timeline, -1, number, ())
 
 
-def test_what_was_collected_while_it_was_copied_is_not_alive_in_the_copy(make_repository, embedded_place, monkeypatch):
-    """Its retirement went with it: nothing but the count tells that it must not be there."""
+def test_rows_collected_while_they_are_copied_are_not_alive_in_the_copy(make_repository, embedded_place, monkeypatch):
+    """Their retirement was collected too; only the count shows that they must not be there."""
     place = embedded_place("home")
     repository = make_repository("project", FILES)
     place.index(repository.origin)
@@ -662,7 +669,7 @@ def test_what_was_collected_while_it_was_copied_is_not_alive_in_the_copy(make_re
                 repository.write("app/retry.py", "def backoff(attempt):\n    return 0\n")
                 repository.commit("edit")
                 place.index(repository.origin)
-                give_up_history(store, timeline)
+                drop_history(store, timeline)
             yield stored
 
     monkeypatch.setattr(EmbeddedStore, "history", disturbed)

@@ -1,4 +1,4 @@
-"""Rule 12 of docs/versioned-index.md, and what else keeps overlays true, each with a test that breaks without it."""
+"""Rule 12 of docs/versioned-index.md and the other properties of overlays, each with a test that fails without it."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ DEV = Ref("branch", "dev")
 
 
 class World:
-    """One repository with a branch, and one index of it."""
+    """One repository with a branch, and its index."""
 
     def __init__(self, repository, workshop, make_dying_store) -> None:
         self.repository, self.workshop, self.store = repository, workshop, workshop.store
@@ -39,7 +39,7 @@ class World:
         self.repository.git("checkout", "--quiet", *options, branch)
 
     def commit(self, **files: str | None) -> str:
-        """Commit changed files; None deletes."""
+        """Commit changed files; None deletes a file."""
         for name, content in files.items():
             path = f"{name}.py"
             if content is None:
@@ -54,7 +54,7 @@ class World:
 
     def timeline(self, ref: Ref = DEV) -> int:
         head = self.head
-        [found] = [one for one in head.of_repo("project") if head.timelines[one].ref == ref.key]
+        [found] = [key for key in head.of_repo("project") if head.timelines[key].ref == ref.key]
         return found
 
     def record(self, ref: Ref = DEV):
@@ -67,7 +67,7 @@ class World:
         return {record.path: record.blob for record in records}
 
     def check(self, ref: Ref = DEV, commit: str | None = None) -> None:
-        """Compare every published state of a version, and head, with what git lists."""
+        """Compare every published state of a version, and head, with git's listing."""
         head = self.head
         records = published_transactions(self.store, head, self.timeline(ref))
         for record in records:
@@ -86,7 +86,7 @@ def world(make_repository, make_workshop, make_dying_store) -> World:
     return world
 
 
-def test_rule_12_an_overlay_holds_only_what_differs_and_its_mask_hides_the_rest_of_it(world):
+def test_rule_12_an_overlay_holds_only_differing_paths_and_masks_them_in_its_base(world):
     commit = world.commit(f00="value = 100\n", f01=None, new="value = 7\n")
     report = world.index(DEV)
     assert (report.kind, report.base_paths, report.mask, report.embedded) == ("overlay", 3, 2, 2)
@@ -120,7 +120,7 @@ def test_rule_12_a_base_is_never_an_overlay(world):
     assert world.record(Ref("tag", "same")).base_timeline == world.head.defaults["project"]
 
 
-def test_rule_12_an_overlay_stays_right_when_its_base_moves_on(world):
+def test_rule_12_an_overlay_stays_correct_when_its_base_advances(world):
     commit = world.commit(f00="value = 100\n")
     world.index(DEV)
     world.checkout("main")
@@ -129,7 +129,7 @@ def test_rule_12_an_overlay_stays_right_when_its_base_moves_on(world):
     world.check(commit=commit)
 
 
-def test_rule_12_moving_the_base_is_one_publication(world):
+def test_rule_12_moving_to_another_base_is_one_publication(world):
     world.commit(f00="value = 100\n")
     world.index(DEV)
     first = world.record()
@@ -140,13 +140,15 @@ def test_rule_12_moving_the_base_is_one_publication(world):
     world.repository.git("merge", "--quiet", "--no-edit", "main")
     merged = world.repository.commit("merged")
     report = world.index(DEV)
-    assert (report.base_paths, report.chunks_written) == (1, 0), "what it has is kept, what came by the merge is not"
+    assert (report.base_paths, report.chunks_written) == (1, 0), (
+        "its own change is kept, merged paths come from the base"
+    )
     assert world.record().base != first.base
     assert world.record().timeline == first.timeline
     world.check(commit=merged)
 
 
-def test_rule_12_a_version_that_differs_in_too_much_is_indexed_whole(world):
+def test_rule_12_a_version_that_differs_too_much_is_indexed_in_full(world):
     world.commit(**{f"f{number:02}": f"value = {number + 500}\n" for number in range(4)})
     world.index(DEV)
     overlay = world.timeline()
@@ -159,8 +161,8 @@ def test_rule_12_a_version_that_differs_in_too_much_is_indexed_whole(world):
     world.check(commit=commit)
 
 
-def test_rule_12_a_default_branch_that_is_moved_to_other_history_is_built_anew(make_repository, make_workshop):
-    """The new tree is on a timeline of its own, switched to in its publication; the old commit stays searchable."""
+def test_rule_12_a_default_branch_moved_to_other_history_is_built_on_a_new_timeline(make_repository, make_workshop):
+    """The publication switches to the new timeline; the old commit stays searchable."""
     files = {f"d{number}/f.txt": f"{number}\n" for number in range(400)}
     repository, workshop = make_repository(files=files), make_workshop()
     first = index_repository(IndexRequest(repository.origin), workshop)
@@ -180,7 +182,7 @@ def test_rule_12_a_default_branch_that_is_moved_to_other_history_is_built_anew(m
     live = {record.path: record.blob for record in workshop.store.files(head_snapshot(head))}
     assert live == repository.listing(commit)
     [record] = published_transactions(workshop.store, head, before)
-    old = {one.path: one.blob for one in workshop.store.files(version_snapshot(head, record))}
+    old = {file.path: file.blob for file in workshop.store.files(version_snapshot(head, record))}
     assert (record.commit, old) == (first.commit, repository.listing(first.commit))
 
 
@@ -203,7 +205,7 @@ def test_a_path_that_equals_its_base_again_is_retired(world):
     world.check(commit=commit)
 
 
-def test_a_branch_whose_base_was_forced_away_stays_right(world):
+def test_a_branch_whose_base_was_force_pushed_away_stays_correct(world):
     commit = world.commit(f00="value = 100\n")
     world.index(DEV)
     world.checkout("main")
@@ -221,7 +223,7 @@ def test_a_branch_whose_base_was_forced_away_stays_right(world):
     world.check(commit=moved)
 
 
-def test_a_rebuild_waits_with_its_purge_for_the_overlays_on_what_it_replaced(world):
+def test_a_rebuild_delays_its_purge_until_no_overlay_needs_the_old_timeline(world):
     commit = world.commit(f00="value = 100\n")
     world.index(DEV)
     replaced = world.head.defaults["project"]
@@ -237,7 +239,7 @@ def test_a_rebuild_waits_with_its_purge_for_the_overlays_on_what_it_replaced(wor
 
 @pytest.mark.parametrize("when", ["before", "within", "after"])
 @pytest.mark.parametrize(("method", "writes"), [("create", 1), ("retire", 1), ("write_document", 3)])
-def test_rule_7_a_crashed_overlay_is_resumed_on_the_base_that_it_began_with(world, when, method, writes):
+def test_rule_7_a_crashed_overlay_is_resumed_on_its_first_base(world, when, method, writes):
     world.commit(f00="value = 100\n", f03="value = 103\n")
     world.index(DEV)
     commit = world.commit(f00="value = 101\n", f01=None, f03=FILES["f03.py"])
@@ -276,7 +278,7 @@ def test_rule_11_a_recreated_branch_is_a_new_timeline(world):
 
 
 def test_two_versions_are_indexed_at_once(world):
-    """An open transaction of one branch is in nobody's way."""
+    """An open transaction of one branch does not block the others."""
     first = world.commit(f00="value = 100\n")
     world.checkout("other", "-b")
     second = world.commit(f01="value = 101\n")
@@ -291,8 +293,8 @@ def test_two_versions_are_indexed_at_once(world):
     world.check(Ref("branch", "other"), second)
 
 
-def test_a_version_that_vanishes_under_an_overlay_goes_when_the_overlay_does(world):
-    """Its name is gone at once; its rows stay for what lies on them."""
+def test_a_deleted_version_under_an_overlay_is_removed_with_the_overlay(world):
+    """Its name is gone at once; its rows stay for the overlays on it."""
     big, small = Ref("branch", "big"), Ref("branch", "small")
     world.checkout("big", "-b")
     world.commit(**{f"f{number:02}": f"big = {number}\n" for number in range(18)})
@@ -306,13 +308,13 @@ def test_a_version_that_vanishes_under_an_overlay_goes_when_the_overlay_does(wor
     assert world.head.timelines[whole].ref == ""
     world.check(small, commit)
     moved = world.commit(f19="small = 20\n")
-    assert world.index(small).kind == "full", "what is to go is no base any more"
+    assert world.index(small).kind == "full", "a deleted version is no longer used as a base"
     world.check(small, moved)
     assert set(world.head.timelines) == {world.head.defaults["project"], world.timeline(small)}
     assert not world.store.list_documents("chore:")
 
 
-def test_a_version_that_is_started_over_leaves_its_overlays_right(world):
+def test_overlays_of_a_rebuilt_version_stay_correct(world):
     big, small = Ref("branch", "big"), Ref("branch", "small")
     world.checkout("big", "-b")
     world.commit(**{f"f{number:02}": f"big = {number}\n" for number in range(18)})

@@ -1,4 +1,4 @@
-"""Rules 13 to 15 of docs/versioned-index.md, on both stores, each with a test that breaks without it."""
+"""Rules 13 to 15 of docs/versioned-index.md, on both stores, each with a test that fails without it."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ FILES = {
 
 
 class Library:
-    """Some repositories in one index."""
+    """Several repositories in one index."""
 
     def __init__(self, workshop, make_repository) -> None:
         self.workshop, self.store, self.make_repository = workshop, workshop.store, make_repository
@@ -54,18 +54,18 @@ class Library:
         views = DefaultViews(head, {}, head.defaults)
         seen = Snapshot(tuple(layer for name in views for view in views[name] for layer in view.layers(head.hidden)))
         found = {candidate.chunk.path for candidate in self.recall(snapshot=seen).candidates.values()}
-        assert self.store.count(seen, Filters()) == len(found), "a chunk a file"
+        assert self.store.count(seen, Filters()) == len(found), "one chunk for each file"
         return found
 
 
 @pytest.fixture
 def library(make_workshop_on_each, make_repository):
-    """Give an empty index on each store."""
+    """Return an empty index on each store."""
     return Library(make_workshop_on_each(), make_repository)
 
 
 def told(found):
-    """Return all that scores are computed from, and what the engine made of it."""
+    """Return the inputs of the scores, and the engine's results."""
     return {
         "frequencies": found.document_frequencies,
         "live": found.live_chunks,
@@ -76,7 +76,7 @@ def told(found):
     }
 
 
-def test_rule_14_neither_dead_rows_nor_branches_nor_hidden_repositories_change_a_count_or_a_score(library):
+def test_rule_14_dead_rows_branches_and_hidden_repositories_change_no_count_or_score(library):
     mine = library.add("mine", FILES)
     before = told(library.recall("mine"))
     assert before["frequencies"] == {"alpha": 1, "beta": 2, "common": 4, "shared": 1, "nowhere": 0}
@@ -99,11 +99,11 @@ def test_rule_14_neither_dead_rows_nor_branches_nor_hidden_repositories_change_a
     assert told(library.recall("mine")) == before, "branches are not counted"
 
     library.add("hidden", {f"{name}.py": "nowhere = alpha + beta + shared + common\n" * 9 for name in "abcdef"})
-    assert told(library.recall("mine")) == before, "nor is what the reader may not see"
-    assert library.recall().live_chunks == 10, "although it is there"
+    assert told(library.recall("mine")) == before, "hidden repositories are not counted"
+    assert library.recall().live_chunks == 10, "although they exist"
 
 
-def test_rule_15_a_grant_reaches_a_repository_or_a_folder_and_nothing_beside_it(library):
+def test_rule_15_a_grant_covers_only_its_repository_or_folder(library):
     library.add("mine", FILES)
     library.add("mine-too", {"src/net/other.py": "common = 2\n"})
     assert library.paths() == set()
@@ -123,8 +123,8 @@ def below(folder):
     return Grant("mine", PathGlobs((f"{folder}/",)))
 
 
-def test_rule_13_what_a_process_keeps_follows_a_transaction_by_what_it_changed(make_workshop, make_repository):
-    """The embedded store: neither the rows nor the paths that were known are looked at again."""
+def test_rule_13_cached_state_is_updated_only_by_what_a_transaction_changed(make_workshop, make_repository):
+    """The embedded store examines neither known rows nor known paths again."""
     library = Library(make_workshop(), make_repository)
     library.add("mine", FILES)
     below = Filters(paths=PathGlobs(("src/",)))
@@ -140,8 +140,8 @@ def test_rule_13_what_a_process_keeps_follows_a_transaction_by_what_it_changed(m
 
 
 @pytest.mark.opensearch
-def test_rule_13_what_hangs_on_the_head_alone_is_kept_until_it_moves(opensearch_node, make_workshop, make_repository):
-    """OpenSearch: counts of the whole snapshot are a request of their own, which another question finds answered."""
+def test_rule_13_counts_of_a_head_are_cached_until_it_changes(opensearch_node, make_workshop, make_repository):
+    """OpenSearch: the counts of a snapshot are a separate request, which the next query finds in the cache."""
     workshop = make_workshop()
     dimension = workshop.embedder.dimension
     with opensearch_node.empty_index(dimension) as settings:

@@ -1,4 +1,4 @@
-"""The rules of docs/versioned-index.md alone, under random schedules: with all of them, and with one left out."""
+"""The rules of docs/versioned-index.md under random schedules: with all of them, and with rules left out."""
 
 import random
 from collections import Counter
@@ -16,9 +16,9 @@ from tests.property.simulator.world import Violation, World
 from tests.property.simulator.writers import Worker
 
 SCHEDULES = 2_000
-# How many schedules a search for a violation looks at.
+# Number of schedules that a search for a violation tries.
 SEARCHED = 1_000
-# What must have happened often in so many schedules; else they would prove little.
+# Events that must be frequent; otherwise the schedules would prove little.
 EVENTS = (
     "read",
     "published",
@@ -28,7 +28,7 @@ EVENTS = (
     "killed",
     "taken over",
     "resumed",
-    "silent one given up",
+    "silent run undone",
     "aborted",
     "undo finished by another",
     "lost its lease",
@@ -40,7 +40,7 @@ EVENTS = (
 
 
 def test_no_schedule_breaks_the_rules():
-    """Every reader sees exactly what the published commit holds that it took, whoever stalls, dies or comes late."""
+    """Every reader sees exactly the contents of its published commit, whichever actors stall, die or come late."""
     events: Counter[str] = Counter()
     for seed in range(SCHEDULES):
         outcome = simulate(seed)
@@ -49,8 +49,8 @@ def test_no_schedule_breaks_the_rules():
     assert {event: events[event] for event in EVENTS if events[event] < 100} == {}
 
 
-# What is left out, and from which seed on to search: one that was found before. Where two are left out, either of
-# them alone keeps what the other one would let through from being published or seen.
+# The rules left out, and the seed from which to search, where a violation was found before. If two rules are left out,
+# either of them alone keeps the damage of the other from being published or seen.
 CASES = (
     ((Rule.OWN_IDS, Rule.CREATE_ONLY), 0),
     ((Rule.OWN_IDS, Rule.ROWS_COUNTED), 0),
@@ -87,8 +87,8 @@ CASES = (
 
 
 @pytest.mark.parametrize(("left_out", "start"), CASES)
-def test_without_a_rule_some_schedule_shows_what_no_commit_holds(left_out, start):
-    """So the simulator notices when a rule is broken."""
+def test_without_a_rule_some_schedule_has_a_violation(left_out, start):
+    """This shows that the simulator notices a broken rule."""
     assert any(simulate(seed, left_out).violation for seed in range(start, start + SEARCHED))
 
 
@@ -98,7 +98,7 @@ def test_every_rule_is_left_out_once():
 
 
 class Stage:
-    """A world in which a test itself says who takes the next step."""
+    """A world in which the test decides which actor takes the next step."""
 
     def __init__(self, *left_out: Rule) -> None:
         chance = random.Random(0)
@@ -115,8 +115,8 @@ class Stage:
 
 
 @pytest.mark.parametrize("left_out", [(), (Rule.PINS_BEFORE_GRACE,)])
-def test_a_pin_that_goes_during_the_grace_still_counts(left_out):
-    """A branch is deleted while somebody reads it and a collector waits: too rare for random schedules."""
+def test_a_pin_released_during_the_grace_still_counts(left_out):
+    """A branch is deleted while a reader uses it and a collector waits: too rare for random schedules."""
     stage = Stage(*left_out)
     world = stage.world
     stage.index("", 0)
@@ -147,7 +147,7 @@ def test_a_pin_that_goes_during_the_grace_still_counts(left_out):
 
 
 def _chooses(world: World, seed: int, timeline: int) -> bool:
-    """Tell whether a collector with this seed takes the timeline, and keeps only its newest commit."""
+    """Return whether a collector with this seed takes the timeline and keeps only its newest commit."""
     chance = random.Random(seed)
     known = [key for key in world.head.timelines if world.retained(world.head, key)]
     return chance.choice(known) == timeline and chance.randint(1, 2) == 1

@@ -1,6 +1,6 @@
-"""Random repositories through random operations and crashes: every version that may be asked for is what git lists.
+"""Random repositories through random operations and crashes: every version that can be read equals git's listing.
 
-What is done is in ``stateful/operations.py``, what must be true after each step in ``stateful/sequence.py``.
+The operations are in ``stateful/operations.py``, the checks after each step in ``stateful/sequence.py``.
 ``bench/versions_stateful.py`` runs many more sequences by hand.
 """
 
@@ -16,22 +16,22 @@ from tests.property.stateful.scene import Scene
 pytestmark = pytest.mark.long
 EMBEDDED_SEQUENCES, OPENSEARCH_SEQUENCES = 160, 40
 EMBEDDED_RUNS, OPENSEARCH_RUNS = 9, 4
-# Hypothesis tries some kinds more often than others: it goes on in rounds until all have come often enough.
+# Hypothesis tries some kinds more often than others, so rounds continue until every kind was frequent enough.
 ROUND, MOST_ROUNDS = 20, 16
-# Of each kind of operation, and of deaths at each moment of a write.
+# Minimum for each kind of operation, and for deaths at each moment of a write.
 ENOUGH = 50
-# Of deaths in each method of the store; some are called in few runs.
+# Minimum of deaths in each method of the store; few runs call some of them.
 SOME = 3
 
 
 def too_rare(counts: Counter[str]) -> dict[str, int]:
-    """Return what happened too seldom to prove anything."""
+    """Return the events that were too rare to prove anything."""
     often = [*OPERATIONS, *(f"crash {moment} a write" for moment in ("before", "within", "after")), "resumed"]
     rare = {kind: counts[kind] for kind in often if counts[kind] < ENOUGH}
     return rare | {method: counts[f"crash in {method}"] for method in METHODS if counts[f"crash in {method}"] < SOME}
 
 
-def test_every_version_is_what_git_lists_on_the_embedded_store(tmp_path):
+def test_every_version_equals_gits_listing_on_the_embedded_store(tmp_path):
     scene, counts = Scene(tmp_path, keep_commits=2), Counter()
     try:
         for seed in range(MOST_ROUNDS):
@@ -44,7 +44,7 @@ def test_every_version_is_what_git_lists_on_the_embedded_store(tmp_path):
 
 
 @pytest.mark.opensearch
-def test_every_version_is_what_git_lists_on_opensearch(tmp_path, opensearch_node):
+def test_every_version_equals_gits_listing_on_opensearch(tmp_path, opensearch_node):
     with opensearch_node.empty_index(DIMENSION) as settings:
         scene = Scene(tmp_path, settings, keep_commits=2)
         try:

@@ -1,4 +1,4 @@
-"""The service in this process, over a real embedded store with small repositories that the real pipeline indexed."""
+"""The service in this process, over a real embedded store with small repositories indexed by the real pipeline."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,7 +45,7 @@ SITE = {"app.ts": "export function renderPage(title: string): string {\n  return
 
 @pytest.fixture(scope="session")
 def embedder() -> Iterator[Embedder]:
-    """Give the real default model."""
+    """Yield the real default model."""
     opened = open_embedder(SettingsModel().embedding, Path("no-models"))
     yield opened
     opened.close()
@@ -53,20 +53,20 @@ def embedder() -> Iterator[Embedder]:
 
 @pytest.fixture(scope="module")
 def place(new_workspace: Callable[[], Any]) -> Any:
-    """Give a workspace for one module's repositories and index."""
+    """Return a workspace for the repositories and the index of one module."""
     return new_workspace()
 
 
 @pytest.fixture(scope="module")
 def settings(place: Any) -> SettingsModel:
-    """Give settings with that workspace's data folder."""
+    """Return settings with that workspace's data folder."""
     api = {"max_body_bytes": 50_000, "trust_loopback": True}
     return SettingsModel.model_validate({"home": place.folder / "home", "api": api})
 
 
 @pytest.fixture(scope="module")
 def store(settings: SettingsModel, embedder: Embedder) -> Iterator[Store]:
-    """Give the open embedded store."""
+    """Yield the open embedded store."""
     settings.home.mkdir(parents=True)
     opened = open_store(settings, embedder.dimension)
     yield opened
@@ -75,7 +75,7 @@ def store(settings: SettingsModel, embedder: Embedder) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def index(settings: SettingsModel, store: Store, embedder: Embedder) -> Callable[..., Any]:
-    """Give a function that indexes a work tree."""
+    """Return a function that indexes a work tree."""
 
     def run(folder: Path, **fields: Any) -> Any:
         return index_repository(IndexRequest(str(folder), **fields), Workshop(store, embedder, settings))
@@ -85,7 +85,7 @@ def index(settings: SettingsModel, store: Store, embedder: Embedder) -> Callable
 
 @pytest.fixture(scope="module")
 def indexed(place: Any, index: Callable[..., Any]) -> dict[str, Any]:
-    """Give the repositories `core` and `site`, indexed."""
+    """Index the repositories `core` and `site`, and return them."""
     repositories = {name: place.repository(name, files) for name, files in (("core", CORE), ("site", SITE))}
     for repository in repositories.values():
         index(repository.folder)
@@ -94,19 +94,19 @@ def indexed(place: Any, index: Callable[..., Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def app(settings: SettingsModel, store: Store, embedder: Embedder) -> Any:
-    """Give the application over an index that may be empty."""
+    """Return the application over an index that may be empty."""
     return create_app(settings, store, embedder)
 
 
 @pytest.fixture(scope="module")
 def client(app: Any) -> Any:
-    """Give a client of the application."""
+    """Return a client of the application."""
     return app.test_client()
 
 
 @pytest.fixture(scope="module")
 def search(client: Any) -> Callable[..., Any]:
-    """Give a function that searches and returns the body of a good answer."""
+    """Return a function that searches and returns the body of a successful answer."""
 
     def ask(query: str, **fields: Any) -> Any:
         response = client.post("/search-code", json={"query": query, **fields})
@@ -118,7 +118,7 @@ def search(client: Any) -> Callable[..., Any]:
 
 @pytest.fixture(scope="module")
 def refused(client: Any) -> Callable[..., Any]:
-    """Give a function that sends a request that must be refused, and returns the problem."""
+    """Return a function that sends a request that must be refused, and returns the problem."""
 
     def ask(status: int, **fields: Any) -> Any:
         response = client.post("/search-code", **fields)

@@ -1,4 +1,4 @@
-"""The audit log: one line for whatever was read or changed, and none where it can't be written."""
+"""The audit log has a line for everything that was read or changed; if it can't be written, requests are refused."""
 
 import json
 import os
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
 
 @pytest.fixture(scope="module")
 def key(store):
-    """Give a key that sees `core` alone, and its token."""
+    """Add a key that sees only `core`; return it and its token."""
     made, token = new_key("reader", ["search"], [Grant("core")])
     add_key(store, made)
     return made, token
@@ -28,7 +28,7 @@ def key(store):
 
 @pytest.fixture
 def audited(settings, store, embedder, tmp_path, key, monkeypatch):
-    """Give a function that makes a client of a service with an audit log, and one that reads the log."""
+    """Return a function that makes a client of a service with an audit log, and the file of the log."""
     monkeypatch.setattr(auth, "MIN_AGE_SECONDS", -1)
     file = tmp_path / "audit.jsonl"
 
@@ -45,7 +45,7 @@ def lines(file):
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-def test_a_search_is_one_line_with_who_what_where_and_how_many(audited, key):
+def test_a_search_is_logged_with_caller_action_repositories_and_number_of_results(audited, key):
     make, file = audited
     response = make().post("/search-code", json={"query": "retry of a secret plan"}, headers={"X-Request-ID": "my-id"})
     (line,) = lines(file)
@@ -62,14 +62,14 @@ def test_a_search_is_one_line_with_who_what_where_and_how_many(audited, key):
     assert key[1] not in file.read_text()
 
 
-def test_the_question_is_kept_where_the_settings_ask_for_it(audited, key):
+def test_the_query_is_logged_if_the_settings_ask_for_it(audited, key):
     make, file = audited
     make(queries=True).post("/search-code", json={"query": "retry", "token": key[1]})
     assert lines(file)[0]["query"] == "retry"
     assert key[1] not in file.read_text()
 
 
-def test_what_was_refused_is_written_down_too_and_probes_are_not(audited):
+def test_refused_requests_are_logged_and_probes_are_not(audited):
     make, file = audited
     client = make()
     client.get("/metrics")
@@ -89,7 +89,7 @@ def test_what_was_refused_is_written_down_too_and_probes_are_not(audited):
     ]
 
 
-def test_every_route_that_reads_says_which_repositories(audited):
+def test_every_reading_route_logs_the_repositories(audited):
     make, file = audited
     client = make()
     client.get("/repos")
@@ -102,7 +102,7 @@ def test_every_route_that_reads_says_which_repositories(audited):
     ]
 
 
-def test_a_request_that_waited_too_long_to_be_known_is_written_down_as_refused(settings, store, embedder, tmp_path):
+def test_a_request_that_waited_too_long_is_logged_as_refused(settings, store, embedder, tmp_path):
     file = tmp_path / "audit.jsonl"
     changed = settings.model_copy(update={"audit": AuditSettings(file=file)})
     response = create_app(changed, store, embedder, waited=lambda: 1e6).test_client().get("/repos")
@@ -113,7 +113,7 @@ def test_a_request_that_waited_too_long_to_be_known_is_written_down_as_refused(s
     ]
 
 
-def test_where_it_can_not_be_written_nothing_is_answered(audited):
+def test_if_the_log_can_not_be_written_requests_are_refused(audited):
     make, file = audited
     client = make()
     file.unlink()
@@ -124,12 +124,12 @@ def test_where_it_can_not_be_written_nothing_is_answered(audited):
     assert client.get("/healthz").status_code == 200
 
 
-def test_a_file_that_can_not_be_written_keeps_the_service_from_starting(tmp_path):
+def test_a_file_that_can_not_be_written_prevents_the_service_from_starting(tmp_path):
     with pytest.raises(UsageError, match="can't be written"):
         AuditLog(tmp_path / "no" / "folder", False)
 
 
-def test_after_a_rotation_the_next_line_is_in_the_new_file(tmp_path):
+def test_after_rotation_the_next_line_is_written_to_the_new_file(tmp_path):
     file = tmp_path / "audit.jsonl"
     log = AuditLog(file, False)
     log.add("one", "GET /repos", 200, "1", AuditedAccess())

@@ -1,4 +1,4 @@
-"""The service while its embedding server is away: searches go on by words and say so, until it is back."""
+"""The service without its embedding server: searches continue by words and say so until the server is back."""
 
 import json
 import threading
@@ -22,7 +22,7 @@ MOST_SECONDS = 60
 
 
 class Embeddings:
-    """A server of the OpenAI protocol that can be stopped and started on its port."""
+    """A server of the OpenAI protocol that can be stopped and restarted on its port."""
 
     def __init__(self):
         self.asked = 0
@@ -68,7 +68,7 @@ class Embeddings:
 
 
 def vector(text):
-    return [float(one) for one in np.random.default_rng(zlib.crc32(text.encode())).normal(2.0, 3.0, DIMENSION)]
+    return [float(value) for value in np.random.default_rng(zlib.crc32(text.encode())).normal(2.0, 3.0, DIMENSION)]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def embeddings():
 
 @pytest.fixture
 def client(embeddings, workspace):
-    """Give a client of a service over an index that was made with that server's model."""
+    """Yield a client of a service over an index that was made with that server's model."""
     settings = SettingsModel.model_validate(
         {
             "home": workspace.folder / "remote",
@@ -109,7 +109,7 @@ def search(client):
     return answer.get_json()
 
 
-def test_searches_go_on_by_words_and_say_so_until_the_model_is_back(client, embeddings, monkeypatch):
+def test_searches_continue_by_words_and_say_so_until_the_model_is_back(client, embeddings, monkeypatch):
     assert search(client)["degraded"] == []
     embeddings.stop()
     for _ in range(2):
@@ -122,14 +122,14 @@ def test_searches_go_on_by_words_and_say_so_until_the_model_is_back(client, embe
     assert 'codequarry_degraded_searches_total{stage="embedding"}' in client.get("/metrics").text
     embeddings.start()
     before = embeddings.asked
-    assert search(client)["degraded"] == ["embedding"], "it is left alone for a while"
+    assert search(client)["degraded"] == ["embedding"], "it is not asked again for a while"
     assert embeddings.asked == before
     monkeypatch.setattr(client.application.extensions["codequarry"].engine()._health.breaker, "_closed_until", 0.0)
     assert search(client)["degraded"] == []
     assert client.get("/readyz").get_json()["checks"]["embedding"] == "ok"
 
 
-def test_a_service_that_is_started_without_its_model_finds_it_when_it_comes(client, embeddings, monkeypatch):
+def test_a_service_started_without_its_model_uses_it_once_it_is_available(client, embeddings, monkeypatch):
     monkeypatch.setattr(engine, "MODEL_RETRY_SECONDS", 0.0)
     embeddings.stop()
     assert search(client)["degraded"] == ["embedding"]
@@ -137,7 +137,7 @@ def test_a_service_that_is_started_without_its_model_finds_it_when_it_comes(clie
     assert search(client)["degraded"] == []
 
 
-def test_a_model_that_hangs_keeps_no_search_waiting(client, embeddings, monkeypatch):
+def test_a_hanging_model_delays_no_search(client, embeddings, monkeypatch):
     monkeypatch.setattr(retries, "QUERY_TIMEOUT_SECONDS", 600)
     assert search(client)["degraded"] == []
     embeddings.talks.clear()

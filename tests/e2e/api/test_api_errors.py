@@ -44,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
         (b'{"query": "\xff"}', "not valid JSON"),
     ],
 )
-def test_what_is_wrong_is_a_400_that_says_so(refused, body, says):
+def test_an_invalid_request_is_a_400_that_says_what_is_wrong(refused, body, says):
     data = json.dumps(body) if isinstance(body, dict) else body
     problem = refused(400, data=data, content_type="application/json")
     assert says in problem["detail"]
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_a_400_that_says_so(refused, body, says):
         ({"query": "x kind:struct"}, "struct", "class"),
     ],
 )
-def test_an_unknown_name_is_named_with_the_known_ones(refused, body, name, known):
+def test_an_unknown_name_is_answered_with_the_known_names(refused, body, name, known):
     problem = refused(400, json=body)
     assert problem["name"] == name
     assert known in problem["known"]
@@ -79,7 +79,7 @@ def test_an_unknown_name_is_named_with_the_known_ones(refused, body, name, known
         ({"query": "x", "repos": [{"name": "nope"}]}, "not in the index: nope"),
     ],
 )
-def test_what_is_not_indexed_is_a_404_that_says_what_is(refused, body, says):
+def test_an_unindexed_name_is_a_404_that_says_what_is_indexed(refused, body, says):
     assert says in refused(404, json=body)["detail"]
 
 
@@ -97,19 +97,19 @@ def test_a_body_that_is_not_json_is_refused(refused, content_type):
     refused(415, data="query=x", content_type=content_type)
 
 
-def test_an_unknown_address_and_a_wrong_method_are_problems_too(client):
+def test_an_unknown_path_and_a_wrong_method_are_problems_too(client):
     missing, wrong = client.get("/nope"), client.get("/search-code")
     assert (missing.status_code, missing.mimetype) == (404, "application/problem+json")
     assert (wrong.status_code, wrong.mimetype) == (405, "application/problem+json")
     assert "POST" in wrong.headers["Allow"]
 
 
-def test_halves_of_surrogate_pairs_are_searched_as_something_else(client):
+def test_unpaired_surrogates_are_accepted(client):
     body = '{"query": "retry \\ud800", "filters": {"tags": ["\\udfff"]}}'
     assert client.post("/search-code", data=body, content_type="application/json").status_code == 200
 
 
-def test_a_request_keeps_the_id_it_came_with(client):
+def test_a_request_keeps_its_id(client):
     given = client.post("/search-code", json={}, headers={"X-Request-ID": "abc-1"})
     assert given.headers["X-Request-ID"] == given.get_json()["request_id"] == "abc-1"
     made = client.get("/healthz", headers={"X-Request-ID": "not an id\u00e9"}).headers["X-Request-ID"]
@@ -129,7 +129,7 @@ class SilentEmbedder:
         pass
 
 
-def test_without_embeddings_the_words_still_answer_and_say_so(settings, store, embedder):
+def test_without_embeddings_a_search_answers_by_words_and_says_so(settings, store, embedder):
     app = create_app(settings, store, SilentEmbedder(embedder))
     answer = app.test_client().post("/search-code", json={"query": "retry_later"}).get_json()
     assert answer["results"][0]["path"] == "src/retry.py"
@@ -141,7 +141,7 @@ def test_without_embeddings_the_words_still_answer_and_say_so(settings, store, e
 
 @pytest.fixture(scope="module")
 def stranded():
-    """Give a client of a service whose OpenSearch is not there."""
+    """Return a client of a service whose OpenSearch is unreachable."""
     settings = {
         "store": "opensearch",
         "api": {"trust_loopback": True},
@@ -150,7 +150,7 @@ def stranded():
     return create_app(SettingsModel.model_validate(settings)).test_client()
 
 
-def test_a_store_that_does_not_answer_is_a_503_with_retry_after(stranded):
+def test_an_unreachable_store_is_a_503_with_retry_after(stranded):
     for response in (stranded.post("/search-code", json={"query": "x"}), stranded.get("/repos")):
         assert (response.status_code, response.mimetype) == (503, "application/problem+json")
         assert int(response.headers["Retry-After"]) > 0
@@ -164,7 +164,7 @@ def test_a_service_without_its_store_is_alive_but_not_ready(stranded):
     assert ready.headers["Retry-After"]
 
 
-def test_an_unexpected_error_shows_nothing_of_the_inside(settings, store, embedder):
+def test_an_unexpected_error_shows_no_internals(settings, store, embedder):
     class Broken(SilentEmbedder):
         def embed_query(self, text):
             raise ZeroDivisionError("secret detail")
@@ -176,7 +176,7 @@ def test_an_unexpected_error_shows_nothing_of_the_inside(settings, store, embedd
     assert response.get_json()["request_id"] in response.get_json()["detail"]
 
 
-def test_an_index_of_another_model_is_refused_with_what_to_do(settings, store, embedder):
+def test_an_index_of_another_model_is_refused_with_advice(settings, store, embedder):
     class Other(SilentEmbedder):
         def __init__(self, real):
             super().__init__(real)
@@ -188,18 +188,18 @@ def test_an_index_of_another_model_is_refused_with_what_to_do(settings, store, e
 
 
 @pytest.mark.parametrize("depth", [33, 200_000 // 10])
-def test_a_body_that_is_nested_too_deep_is_refused(refused, depth):
+def test_a_body_nested_too_deeply_is_refused(refused, depth):
     body = '{"query": "x", "filters": ' + "[" * depth + "]" * depth + "}"
     assert "deeper than 32" in refused(400, data=body, content_type="application/json")["detail"]
 
 
-def test_a_text_that_is_never_closed_is_read_once():
-    """Looked at anew from each quote in it, a million of them would keep the service busy for hours."""
+def test_an_unclosed_string_is_scanned_only_once():
+    """If it were scanned again from each of a million quotes, the service would be busy for hours."""
     with pytest.raises(UsageError, match="not valid JSON"):
         parse_json(b'{"query": "' + b'\\"' * 1_000_000)
     with pytest.raises(UsageError, match="deeper than 32"):
         parse_json(b'["\\\\", "\\"' + b"]" + b'", ' + b"[" * 40)
 
 
-def test_brackets_in_a_text_are_no_nesting(search):
+def test_brackets_in_a_string_are_not_nesting(search):
     assert search('"\\[' + "[" * 100)

@@ -1,4 +1,4 @@
-"""Two keys and one worker: the storm of one key holds up no job of the other, and ends at its quota."""
+"""Two keys and one worker: many jobs of one key do not delay the other's jobs, and are limited by a quota."""
 
 import time
 
@@ -19,7 +19,7 @@ QUOTA = 20
 
 @pytest.fixture(scope="module")
 def branches(indexed):
-    """Put many branches into `core` that nobody has indexed."""
+    """Add many branches to `core` that are not indexed."""
     core = indexed["core"]
     for number in range(QUOTA + 5):
         core.git("branch", f"b{number}", "main")
@@ -28,7 +28,7 @@ def branches(indexed):
 
 @pytest.fixture(scope="module")
 def service(settings, store, embedder):
-    """Give the application of a service that indexes, with a quota of jobs by key."""
+    """Yield the application of a service that indexes, with a quota of jobs for each key."""
     made = []
 
     def make(backend):
@@ -37,13 +37,13 @@ def service(settings, store, embedder):
 
     limited = settings.model_copy(update={"limits": LimitSettings(jobs_waiting_per_key=QUOTA)})
     yield create_app(limited, store, embedder, make)
-    for one in made:
-        one.close()
+    for indexer in made:
+        indexer.close()
 
 
 @pytest.fixture
 def client_of(service, store, monkeypatch):
-    """Give a function that makes a client with a key of its own."""
+    """Return a function that makes a client with a new key."""
 
     monkeypatch.setattr(auth, "MIN_AGE_SECONDS", -1)
 
@@ -62,7 +62,7 @@ def ask(client, branch):
     return client.post("/search-code?index=true", json={"query": "retry", "filters": filters, "wait_ms": 0})
 
 
-def test_a_storm_of_one_key_ends_at_its_quota_and_holds_up_no_job_of_another(client_of, branches):
+def test_many_jobs_of_one_key_end_at_its_quota_and_do_not_delay_another_key(client_of, branches):
     storm, quiet = client_of("storm"), client_of("quiet")
     answers = [ask(storm, f"b{number}") for number in range(QUOTA + 4)]
     refused = [answer for answer in answers if answer.status_code == 429]
@@ -80,7 +80,7 @@ def test_a_storm_of_one_key_ends_at_its_quota_and_holds_up_no_job_of_another(cli
         storm.post(f"/jobs/{job['job_id']}/cancel")
 
 
-def test_jobs_come_in_pages(client_of, branches):
+def test_jobs_are_paginated(client_of, branches):
     client = client_of("reader")
     whole = client.get("/jobs?limit=1000").get_json()
     assert whole["next_cursor"] is None

@@ -1,4 +1,4 @@
-"""The description of the API is true: whatever it allows is answered as it says, whatever it forbids is refused."""
+"""The API description is true: what it allows is answered as described, and what it forbids is refused."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import schemathesis
 
-# Loaded now and not by the first test: pytest makes syntax trees of it, which in Python 3.11 fails where another thread
-# makes some at the same time (cpython issue 106905).
+# Loaded now and not by the first test, because pytest parses its source. In Python 3.11 that fails if another thread
+# parses at the same time (cpython issue 106905).
 import schemathesis.specs.openapi.schemas
 import schemathesis.transport.wsgi
 from hypothesis import HealthCheck, given
@@ -33,7 +33,7 @@ from codequarry.shared.store.port import Store
 
 
 def no_fault_of_the_service(_: Any, response: Any, case: Any) -> None:
-    """Refuse a 500. That a commit did not come (504) or nothing indexes (501) is an answer that the description has."""
+    """Fail on status 500. 504 (the commit did not arrive) and 501 (no indexer) are described answers."""
     assert response.status_code != 500, case.as_curl_command()
 
 
@@ -70,7 +70,7 @@ NO_KEY: Mapping[str, str] = MappingProxyType({})
 
 
 class Waiting:
-    """Takes jobs, and leaves them to workers of which there are none: nothing is fetched from made-up origins."""
+    """Accepts jobs that no worker ever runs, so that nothing is fetched from made-up origins."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -83,13 +83,13 @@ class Waiting:
 
 
 def roomy(settings: Any) -> Any:
-    """Return settings that take long bodies: what is generated is to be refused for what is wrong with it."""
+    """Return settings that accept long bodies, so that generated requests are refused for content, not size."""
     return settings.model_copy(update={"api": settings.api.model_copy(update={"max_body_bytes": 2_000_000})})
 
 
 @pytest.fixture(scope="module")
 def api(settings: Any, store: Store, embedder: Any, indexed: Any) -> Any:
-    """Give the schema as an application serves it that takes jobs."""
+    """Return the schema served by an application that accepts jobs."""
     app = create_app(roomy(settings), store, embedder, lambda _: Waiting(store))
     return schemathesis.openapi.from_wsgi("/openapi.json", app)
 
@@ -97,7 +97,7 @@ def api(settings: Any, store: Store, embedder: Any, indexed: Any) -> Any:
 def fuzz(
     api: Any, method: str, path: str, mode: GenerationMode, headers: Mapping[str, str] = NO_KEY, examples: int = 40
 ) -> int:
-    """Send generated requests, the same ones in every run, and return how many."""
+    """Send generated requests, the same in every run, and return their number."""
     sent = 0
 
     @generated(
@@ -118,18 +118,18 @@ def fuzz(
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_what_the_description_allows_is_answered_as_it_says(api: Any, method: str, path: str) -> None:
+def test_allowed_requests_are_answered_as_described(api: Any, method: str, path: str) -> None:
     assert fuzz(api, method, path, GenerationMode.POSITIVE) > 0
 
 
 @pytest.mark.parametrize("path", ["/search-code", "/diff-search", "/repos"])
-def test_what_the_description_forbids_is_refused(api: Any, path: str) -> None:
+def test_forbidden_requests_are_refused(api: Any, path: str) -> None:
     assert fuzz(api, "POST", path, GenerationMode.NEGATIVE) > 10
 
 
 @pytest.fixture(scope="module")
 def keys(store: Store, api: Any) -> dict[str, dict[str, str]]:
-    """Give the headers of a key of each scope that sees one repository in part, and of none, of a service with keys."""
+    """Return headers without a key, of an unknown key, and of a key of each scope that sees one repository in part."""
     headers: dict[str, dict[str, str]] = {"none": {}, "unknown": {"Authorization": "Bearer cq_000000000000_x"}}
     for scope in SCOPES:
         key, token = new_key(scope, [scope], [Grant("core", PathGlobs(("src/",)))])
@@ -140,17 +140,19 @@ def keys(store: Store, api: Any) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def guarded(settings: Any, store: Store, embedder: Any, keys: Any) -> Any:
-    """Give the schema of a service that has keys."""
+    """Return the schema of a service with keys."""
     app = create_app(roomy(settings), store, embedder, lambda _: Waiting(store))
     return schemathesis.openapi.from_wsgi("/openapi.json", app)
 
 
 @pytest.mark.parametrize("who", ["none", "unknown", *SCOPES])
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_with_any_key_and_without_it_is_too(guarded: Any, keys: Any, method: str, path: str, who: str) -> None:
+def test_requests_with_any_key_or_none_are_answered_as_described(
+    guarded: Any, keys: Any, method: str, path: str, who: str
+) -> None:
     assert fuzz(guarded, method, path, GenerationMode.POSITIVE, keys[who], examples=6) > 0
 
 
-def test_every_operation_of_the_description_is_tried(api: Any) -> None:
+def test_every_described_operation_is_tested(api: Any) -> None:
     described = {(result.ok().method.upper(), result.ok().path) for result in api.get_all_operations()}
     assert described == set(OPERATIONS)

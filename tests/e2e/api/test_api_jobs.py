@@ -1,4 +1,4 @@
-"""`?index=true`: what a search names and the index lacks is indexed first."""
+"""`?index=true`: versions that a search names and the index lacks are indexed first."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
 
 @pytest.fixture(scope="module")
 def worker(settings, store, embedder):
-    """Give a client of a service that indexes."""
+    """Yield a client of a service that indexes."""
     made = []
 
     def make(backend):
@@ -30,13 +30,13 @@ def worker(settings, store, embedder):
         return made[-1]
 
     yield create_app(settings, store, embedder, make).test_client()
-    for one in made:
-        one.close()
+    for indexer in made:
+        indexer.close()
 
 
 @pytest.fixture(scope="module")
 def branches(indexed):
-    """Put branches and a tag into `core` that nobody has indexed."""
+    """Add branches and a tag to `core` that are not indexed."""
     core = indexed["core"]
     for name in ("fast", "slow", "third", "fourth", "fifth", "crowded"):
         core.git("checkout", "--quiet", "-b", name, "main")
@@ -51,7 +51,7 @@ def ask(client, **fields):
 
 
 def follow(client, job, until):
-    """Return the first body of a job that is as it is waited for."""
+    """Return the first body of a job that satisfies a condition."""
     deadline = time.monotonic() + 60
     while not until(body := client.get(f"/jobs/{job}").get_json()):
         assert time.monotonic() < deadline, body
@@ -59,7 +59,7 @@ def follow(client, job, until):
     return body
 
 
-def test_a_version_that_is_not_indexed_is_indexed_and_searched(worker, branches):
+def test_an_unindexed_version_is_indexed_and_searched(worker, branches):
     response = ask(worker, query="only_on_fast", filters={"repo": "core", "branch": "fast"}, wait_ms=60_000)
     assert response.status_code == 200, response.text
     hit = response.get_json()["results"][0]
@@ -67,7 +67,7 @@ def test_a_version_that_is_not_indexed_is_indexed_and_searched(worker, branches)
     assert hit["commit"] == branches.git("rev-parse", "fast")
 
 
-def test_beyond_the_wait_it_answers_with_a_job_that_can_be_followed(worker, branches):
+def test_after_the_wait_it_answers_with_a_job_to_follow(worker, branches):
     filters = {"repo": "core", "branch": "slow"}
     response = ask(worker, filters=filters, wait_ms=0)
     assert response.status_code == 202
@@ -82,7 +82,7 @@ def test_beyond_the_wait_it_answers_with_a_job_that_can_be_followed(worker, bran
     assert ask(worker, filters=filters).status_code == 200
 
 
-def test_where_too_many_wait_already_it_answers_with_the_job_at_once(worker, branches, monkeypatch):
+def test_if_too_many_requests_wait_it_answers_with_the_job_at_once(worker, branches, monkeypatch):
     places = worker.application.extensions[EXTENSION].engine().waiting_places
     monkeypatch.setattr(places, "_free", threading.BoundedSemaphore(1))
     with places.taken(lambda _: None) as pause:
@@ -92,7 +92,7 @@ def test_where_too_many_wait_already_it_answers_with_the_job_at_once(worker, bra
     follow(worker, response.get_json()["job_id"], lambda body: body["state"] == "done")
 
 
-def test_what_is_indexed_for_a_search_goes_by_the_rules_for_its_origin(worker, store):
+def test_a_search_indexes_by_the_rules_for_the_origin(worker, store):
     save_repository(store, Repository("asked-for", "https://nowhere.invalid/x/y", "main", guarded=True))
     response = ask(worker, filters={"repo": "asked-for"}, wait_ms=0)
     assert read_job(store, response.get_json()["job_id"]).guarded
@@ -100,17 +100,17 @@ def test_what_is_indexed_for_a_search_goes_by_the_rules_for_its_origin(worker, s
     store.delete_document("repository:asked-for")
 
 
-def test_a_name_that_may_be_a_branch_or_a_tag_is_tried_as_both(worker, branches):
+def test_a_name_that_could_be_a_branch_or_a_tag_is_tried_as_both(worker, branches):
     response = ask(worker, query="only_on_third ref:v1", filters={"repo": "core"}, wait_ms=60_000)
     assert response.status_code == 200, response.text
     assert response.get_json()["freshness"][0]["kind"] == "tag"
 
 
-def test_each_repository_of_a_list_is_indexed_at_its_own_version(worker, branches):
+def test_each_listed_repository_is_indexed_at_its_own_version(worker, branches):
     repos = [{"name": "core", "versionSpecifier": "third"}, {"name": "site"}]
     response = ask(worker, query="only_on_third", repos=repos, wait_ms=60_000)
     assert response.status_code == 200, response.text
-    assert {(one["repo"], one["ref"]) for one in response.get_json()["freshness"]} == {
+    assert {(version["repo"], version["ref"]) for version in response.get_json()["freshness"]} == {
         ("core", "third"),
         ("site", "main"),
     }
@@ -124,10 +124,8 @@ def test_a_repository_that_is_only_in_the_catalog_is_indexed(worker, store, plac
     assert response.get_json()["results"][0]["path"] == "a.py"
 
 
-def test_a_job_that_waits_for_its_turn_is_done_after_the_one_before_it(
-    worker, branches, indexed, settings, monkeypatch
-):
-    """The one before it waits for a fetch that hangs, and shows all the time that it lives."""
+def test_a_waiting_job_runs_after_the_job_before_it(worker, branches, indexed, settings, monkeypatch):
+    """The first job waits for a hanging fetch, and keeps showing that it is alive."""
     monkeypatch.setattr(running_job, "BEAT_SECONDS", 0.05)
     indexed["site"].git("branch", "beta")
     with open_access(parse_origin(str(branches.folder)), settings.git, settings.home).locked():
@@ -156,7 +154,7 @@ def test_a_version_that_does_not_exist_is_a_404_that_says_so(worker):
         ({"filters": {"repo": "unknown"}}, 404, "is not indexed"),
     ],
 )
-def test_what_is_not_in_the_catalog_is_never_fetched(worker, store, fields, status, says):
+def test_a_repository_outside_the_catalog_is_never_fetched(worker, store, fields, status, says):
     before = len(store.list_documents("job:"))
     response = ask(worker, **fields)
     assert response.status_code == status
@@ -180,8 +178,8 @@ def test_an_unknown_job_is_a_404(client):
     assert client.get("/jobs/nope").status_code == 404
 
 
-def test_a_job_whose_end_could_not_be_written_is_done_again(worker, branches, monkeypatch):
-    """It would run for ever to whoever asks for the same version: its holder lives."""
+def test_a_job_whose_end_could_not_be_written_is_run_again(worker, branches, monkeypatch):
+    """Otherwise it would run forever for every request of the same version, because its holder is alive."""
     for name, value in (("TIDY_SECONDS", 0.0), ("LOOK_SECONDS", 0.02)):
         monkeypatch.setattr(embedded_worker, name, value)
     monkeypatch.setattr(lifecycle, "RETRY_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""Keys at the service: what needs which, what is refused, and how much is answered."""
+"""API keys at the service: required scopes, refusals, and rate limits."""
 
 import pytest
 from flask import Flask
@@ -25,7 +25,7 @@ def with_key(token):
 
 @pytest.fixture(scope="module")
 def key(store):
-    """Give a function that makes a key and returns its headers."""
+    """Return a function that makes a key and returns its headers."""
 
     def make(*scopes, repos="*", paths=ALL_PATHS):
         made, token = new_key("of a test", scopes, [Grant(repos, paths)])
@@ -37,7 +37,7 @@ def key(store):
 
 @pytest.fixture(scope="module")
 def service(settings, store, embedder, key):
-    """Give a client of a service that has keys."""
+    """Yield a client of a service that has keys."""
     key("search")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(auth, "MIN_AGE_SECONDS", -1)
@@ -46,7 +46,7 @@ def service(settings, store, embedder, key):
 
 @pytest.fixture(scope="module")
 def keys(key):
-    """Give a key of each scope."""
+    """Return a key of each scope."""
     return {scope: key(scope) for scope in ("search", "index", "admin")}
 
 
@@ -56,7 +56,7 @@ def address(request):
 
 
 @pytest.mark.parametrize("request_", sorted(NEEDS))
-def test_every_route_asks_for_what_it_needs(service, keys, request_):
+def test_every_route_requires_its_scope(service, keys, request_):
     method, path = address(request_)
     need = NEEDS[request_]
     statuses = {
@@ -72,7 +72,7 @@ def test_every_route_asks_for_what_it_needs(service, keys, request_):
         assert (statuses[scope] != 403) == allowed, (scope, statuses[scope])
 
 
-def test_a_refusal_says_what_to_do_and_nothing_of_the_key(service, keys):
+def test_a_refusal_says_what_to_do_and_nothing_about_the_key(service, keys):
     response = service.get("/repos", headers=with_key("cq_000000000000_guessed"))
     assert response.headers["WWW-Authenticate"] == "Bearer"
     problem = response.get_json()
@@ -82,7 +82,7 @@ def test_a_refusal_says_what_to_do_and_nothing_of_the_key(service, keys):
     assert "'admin'" in service.get("/metrics", headers=keys["search"]).get_json()["detail"]
 
 
-def test_asking_for_indexing_needs_its_scope(service, key):
+def test_indexing_on_demand_needs_its_scope(service, key):
     body = {"query": "retry", "filters": {"repo": "core"}}
     refused = service.post("/search-code?index=true", json=body, headers=key("search"))
     assert refused.status_code == 403
@@ -90,7 +90,7 @@ def test_asking_for_indexing_needs_its_scope(service, key):
 
 
 @pytest.mark.parametrize("change", ["retry", "cancel"])
-def test_whoever_may_not_remove_a_repository_may_not_decide_on_its_removal(service, store, keys, key, change):
+def test_a_removal_job_can_only_be_changed_by_a_key_that_may_remove_the_repository(service, store, keys, key, change):
     removal, _ = submit(store, JobRequest("core", "", kind="remove"))
     if change == "retry":
         change_job(store, removal.id, cancelled)
@@ -102,25 +102,25 @@ def test_whoever_may_not_remove_a_repository_may_not_decide_on_its_removal(servi
     store.delete_document(JOB_PREFIX + removal.id)
 
 
-def test_a_version_that_a_webhook_has_removed_is_left_to_who_may_index(service, store, keys):
+def test_removing_a_version_that_a_webhook_deleted_needs_only_the_index_scope(service, store, keys):
     removal, _ = submit(store, JobRequest("core", "", "refs/pull/1", (Ref("pull", "1"),), kind="remove"))
     assert service.post(f"/jobs/{removal.id}/cancel", headers=keys["index"]).status_code == 200
     store.delete_document(JOB_PREFIX + removal.id)
 
 
-def test_metrics_are_for_who_sees_everything(service, key):
+def test_metrics_need_a_key_that_sees_everything(service, key):
     assert "see everything" in service.get("/metrics", headers=key("admin", repos="core")).get_json()["detail"]
     assert service.get("/metrics", headers=key("admin")).status_code == 200
 
 
-def test_a_key_may_stand_in_the_body_as_other_services_have_it(service, keys):
+def test_a_key_can_be_sent_in_the_body(service, keys):
     token = keys["search"]["Authorization"].partition(" ")[2]
     assert service.post("/search-code", json={"query": "retry", "token": token}).status_code == 200
     assert service.post("/search-code", json={"query": "retry", "token": "x"}).status_code == 401
     assert service.post("/search-code", json={"query": "retry", "token": 5}, headers=keys["search"]).status_code == 400
 
 
-def test_what_tells_nothing_of_the_index_is_open(service):
+def test_routes_that_reveal_nothing_about_the_index_are_open(service):
     for path in ("/healthz", "/readyz", "/openapi.json"):
         assert service.get(path).status_code == 200
     assert service.get("/no-such-path").status_code == 404
@@ -135,7 +135,7 @@ def test_the_description_says_which_scope_an_operation_needs(service):
     assert "`admin`" in removing["description"]
 
 
-def test_a_route_that_declares_no_need_keeps_the_service_from_starting(settings, store, embedder, monkeypatch):
+def test_a_route_without_a_declared_need_prevents_the_service_from_starting(settings, store, embedder, monkeypatch):
     from codequarry.search_api.http.routes import repos
 
     app = Flask("x", static_folder=None)
@@ -144,13 +144,13 @@ def test_a_route_that_declares_no_need_keeps_the_service_from_starting(settings,
     with pytest.raises(ValueError, match="POST /new"):
         check_declared(app)
     monkeypatch.setattr(
-        "codequarry.search_api.http.admission.NEEDS", {one: "open" for one in NEEDS if "/repos" not in one}
+        "codequarry.search_api.http.admission.NEEDS", {route: "open" for route in NEEDS if "/repos" not in route}
     )
     with pytest.raises(ValueError, match="DELETE /repos/<name>"):
         create_app(settings, store, embedder)
 
 
-def test_every_need_is_of_a_route_that_is_there(service):
+def test_every_declared_need_is_of_an_existing_route(service):
     rules = service.application.url_map.iter_rules()
     assert set(NEEDS) == {f"{method} {rule.rule}" for rule in rules for method in rule.methods - {"HEAD", "OPTIONS"}}
 
@@ -158,7 +158,7 @@ def test_every_need_is_of_a_route_that_is_there(service):
 class TestLimits:
     @pytest.fixture
     def limited(self, settings, store, embedder):
-        """Give a function that makes a client of a service with limits."""
+        """Return a function that makes a client of a service with limits."""
 
         def make(**limits):
             changed = settings.model_copy(update={"limits": settings.limits.model_copy(update=limits)})
@@ -166,10 +166,10 @@ class TestLimits:
 
         return make
 
-    def test_beyond_the_rate_a_key_is_told_when_to_come_again(self, limited, key):
-        client, one, other = limited(requests_per_minute=6, burst=2), key("search"), key("search")
-        assert [client.get("/repos", headers=one).status_code for _ in range(3)] == [200, 200, 429]
-        refused = client.get("/repos", headers=one)
+    def test_beyond_the_rate_a_key_is_told_when_to_retry(self, limited, key):
+        client, mine, other = limited(requests_per_minute=6, burst=2), key("search"), key("search")
+        assert [client.get("/repos", headers=mine).status_code for _ in range(3)] == [200, 200, 429]
+        refused = client.get("/repos", headers=mine)
         assert 1 <= int(refused.headers["Retry-After"]) <= 10
         assert refused.get_json()["status"] == 429
         assert client.get("/repos", headers=other).status_code == 200
@@ -180,7 +180,7 @@ class TestLimits:
         assert client.get("/repos", headers=headers).status_code == 429
         assert {client.get("/healthz").status_code for _ in range(5)} == {200}
 
-    def test_a_request_that_ended_however_it_did_makes_room(self, limited, key):
+    def test_every_ended_request_makes_room(self, limited, key):
         client, headers = limited(concurrent=1, total_concurrent=1), key("search")
         for body in ({"query": "retry"}, {"query": ""}, {"query": "retry", "nonsense": 1}):
             assert client.post("/search-code", json=body, headers=headers).status_code in (200, 400)
@@ -188,7 +188,7 @@ class TestLimits:
         assert client.get("/repos", headers=headers).status_code == 200
 
 
-def test_the_key_of_the_settings_gets_in(settings, store, embedder):
+def test_the_key_in_the_settings_is_accepted(settings, store, embedder):
     secret = {"admin_key": ADMIN_KEY}
     changed = settings.model_copy(update={"auth": type(settings.auth).model_validate(secret)})
     client = create_app(changed, store, embedder).test_client()

@@ -1,4 +1,4 @@
-"""What is asked of the service at the very end of a migration, when the catalog is copied already."""
+"""Requests to the service at the very end of a migration, after the catalog was copied."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ from codequarry.shared.store.factory import editions_of
 FINAL = ("done", "failed", "cancelled")
 
 
-def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(
+def test_requests_during_the_switch_are_carried_out_on_the_new_index(
     tmp_path, make_repository, place_table, monkeypatch
 ):
     repository = make_repository("project", {"a.py": "x = 1\n"})
@@ -33,7 +33,7 @@ def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(
     settings = SettingsModel(home=tmp_path / "home", api=api, **sections)
     with closing(editions_of(settings)) as editions, closing(open_index_to_write(settings, editions)) as index:
         index_repository(IndexRequest(repository.origin), Workshop(index.store, index.embedder, settings))
-        # Whoever runs it can publish nothing any more once the index has moved.
+        # Its holder can't publish anything after the index has moved.
         running, _ = submit(index.store, JobRequest("project", repository.origin))
         claim(index.store, running.id, "another machine")
     made, answers = [], []
@@ -48,7 +48,7 @@ def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(
         copy(old, new)
         asking.start()
         time.sleep(0.3)
-        assert asking.is_alive(), "who asks waits for the end of the migration"
+        assert asking.is_alive(), "the request waits for the end of the migration"
 
     monkeypatch.setattr(switch, "copy_documents", copy_while_somebody_asks)
     assert migrate(settings, "small").moved
@@ -63,7 +63,7 @@ def test_what_is_asked_for_while_the_index_moves_is_done_where_it_is_then(
     made[0].close()
 
 
-def test_a_view_is_not_run_again_for_ever(monkeypatch):
+def test_a_view_is_not_retried_forever(monkeypatch):
     monkeypatch.setattr("codequarry.search_api.http.request_context.FOLLOW_SECONDS", 0.1)
     runs = []
 

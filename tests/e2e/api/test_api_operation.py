@@ -1,4 +1,4 @@
-"""What operators ask: repositories, probes, metrics, the description of the API."""
+"""What operators see: repositories, probes, metrics, the description of the API."""
 
 import re
 
@@ -13,7 +13,7 @@ from codequarry.shared.telemetry.instruments import METRICS
 
 @pytest.fixture
 def importing(store):
-    """Put a repository into the catalog whose first import is under way."""
+    """Add a repository to the catalog whose first import is running."""
     save_repository(store, Repository("later", "https://github.com/example/later", "main", head_commit="f" * 40))
     save_progress(
         store, Progress("later", "indexing", "f" * 40, 43, 100, 0, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")
@@ -31,9 +31,9 @@ def test_an_empty_index_says_that_nothing_is_indexed(client, search):
     assert client.get("/repos").get_json() == {"repos": []}
 
 
-def test_a_first_import_says_how_far_it_is(client, importing, search):
+def test_a_first_import_reports_its_progress(client, importing, search):
     described = client.get("/repos").get_json()["repos"]
-    assert [(one["name"], one["state"], one["percent"], one["indexed_commit"]) for one in described] == [
+    assert [(repo["name"], repo["state"], repo["percent"], repo["indexed_commit"]) for repo in described] == [
         ("later", "importing", 43, None)
     ]
     answer = search("anything", filters={"repo": "later"})
@@ -43,8 +43,8 @@ def test_a_first_import_says_how_far_it_is(client, importing, search):
     ]
 
 
-def test_repos_say_where_each_repository_stands(client, indexed, embedder):
-    described = {one["name"]: one for one in client.get("/repos").get_json()["repos"]}
+def test_repos_describe_the_state_of_each_repository(client, indexed, embedder):
+    described = {repo["name"]: repo for repo in client.get("/repos").get_json()["repos"]}
     core = described["core"]
     assert core["indexed_commit"] == core["head_commit"] == indexed["core"].git("rev-parse", "HEAD")
     assert core["state"] == "ready" and core["percent"] is None and core["branch"] == "main"
@@ -61,7 +61,7 @@ def test_probes_answer(client, indexed):
     assert ready.get_json()["checks"]["store"] == "ok"
 
 
-def test_metrics_count_searches_by_outcome_and_time_their_stages(client, indexed):
+def test_metrics_count_searches_by_outcome_and_measure_their_stages(client, indexed):
     def value(metric):
         found = re.search(rf"^{re.escape(metric)} (\S+)$", client.get("/metrics").text, re.MULTILINE)
         return float(found.group(1)) if found else 0.0
@@ -110,7 +110,7 @@ def test_every_reference_of_the_description_resolves(client):
     assert set(re.findall(r'"#/components/schemas/([^"]+)"', text)) <= set(schemas)
 
 
-def test_a_new_commit_is_seen_and_a_page_goes_on_over_the_old_one(client, index, indexed, search):
+def test_a_new_commit_is_searched_while_paging_continues_on_the_old_commit(client, index, indexed, search):
     first = search("retry page", top_k=2)
     repository = indexed["core"]
     old = repository.git("rev-parse", "HEAD")

@@ -1,4 +1,4 @@
-"""The service while its queue is away: searches go on, and what is asked for waits in the catalog."""
+"""The service while its queue is down: searches continue, and requested jobs wait in the catalog."""
 
 import socket
 from unittest.mock import patch
@@ -14,7 +14,7 @@ from codequarry.shared.settings.config import SettingsModel
 
 @pytest.fixture(params=["gone", "hanging"])
 def queue_port(request):
-    """Give a port on which no queue answers: nothing is there, or something that never says a word."""
+    """Yield a port without a working queue: nothing listens there, or a server that never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         if request.param == "hanging":
@@ -31,14 +31,14 @@ def client(queue_port, settings, store, embedder, place, indexed):
     return create_app(with_queue, store, embedder, QueueIndexer).test_client()
 
 
-def test_searches_go_on_and_requests_for_indexing_are_taken(client, store, place, queue_port):
+def test_searches_continue_and_indexing_requests_are_accepted(client, store, place, queue_port):
     assert client.post("/search-code", json={"query": "retry_later"}).status_code == 200
     folder = place.repository(f"asked-{queue_port}", {"a.py": "x = 1\n"}).folder
     taken = client.post("/repos", json={"origin": str(folder)})
     assert taken.status_code == 202, taken.text
     assert read_job(store, taken.get_json()["job_id"]).state == "queued"
     with patch.object(
-        Celery, "send_task", side_effect=AssertionError("a queue that is gone is left alone for a while")
+        Celery, "send_task", side_effect=AssertionError("a queue that is down is not tried again for a while")
     ):
         other = place.repository(f"other-{queue_port}", {"a.py": "x = 1\n"}).folder
         assert client.post("/repos", json={"origin": str(other)}).status_code == 202

@@ -1,4 +1,4 @@
-"""`POST /repos`, `DELETE /repos/NAME`, and what people see of jobs."""
+"""`POST /repos`, `DELETE /repos/NAME`, and what clients see of jobs."""
 
 import time
 from dataclasses import replace
@@ -21,13 +21,13 @@ FINAL = ("done", "failed", "cancelled")
 
 @pytest.fixture(scope="module")
 def settings(settings, place):
-    """Let requests name the repositories of this module by their path."""
+    """Allow requests to name the repositories of this module by path."""
     return settings.model_copy(update={"api": settings.api.model_copy(update={"local_roots": (place.folder,)})})
 
 
 @pytest.fixture(scope="module")
 def service(settings, store, embedder, indexed):
-    """Give a client of a service that indexes."""
+    """Yield a client of a service that indexes."""
     made = []
 
     def make(backend):
@@ -40,7 +40,7 @@ def service(settings, store, embedder, indexed):
 
 
 def ended(client, job_id):
-    """Return a job when it has ended."""
+    """Wait until a job has ended and return it."""
     deadline = time.monotonic() + 60
     while (body := client.get(f"/jobs/{job_id}").get_json())["state"] not in FINAL:
         assert time.monotonic() < deadline, body
@@ -49,7 +49,7 @@ def ended(client, job_id):
 
 
 def names(client):
-    return {one["name"] for one in client.get("/repos").get_json()["repos"]}
+    return {repo["name"] for repo in client.get("/repos").get_json()["repos"]}
 
 
 def add(client, **body):
@@ -59,7 +59,7 @@ def add(client, **body):
     return response.get_json()
 
 
-def test_a_repository_is_added_with_a_job_at_once_and_removed_again(service, place):
+def test_a_repository_is_added_with_a_job_and_removed_again(service, place):
     repository = place.repository("fresh", {"a.py": "def fresh_function():\n    return 1\n"})
     job = add(service, origin=str(repository.folder))
     assert (job["repo"], job["kind"], job["ref"]) == ("fresh", "index", "")
@@ -74,16 +74,16 @@ def test_a_repository_is_added_with_a_job_at_once_and_removed_again(service, pla
     assert "fresh" not in names(service)
 
 
-def test_a_version_and_a_name_can_be_asked_for(service, place):
+def test_a_version_and_a_name_can_be_requested(service, place):
     repository = place.repository("versions", {"a.py": "x = 1\n"})
     repository.git("tag", "v1")
     job = add(service, origin=str(repository.folder), name="mine", ref="v1")
     assert ended(service, job["job_id"])["state"] == "done"
-    [mine] = [one for one in service.get("/repos").get_json()["repos"] if one["name"] == "mine"]
-    assert {one["ref"] for one in mine["versions"]} == {"main", "v1"}
+    [mine] = [repo for repo in service.get("/repos").get_json()["repos"] if repo["name"] == "mine"]
+    assert {version["ref"] for version in mine["versions"]} == {"main", "v1"}
 
 
-def test_a_repository_that_is_removed_while_it_is_imported_does_not_come_back(service, settings, place):
+def test_a_repository_removed_during_its_import_does_not_come_back(service, settings, place):
     repository = place.repository("brief", {"a.py": "x = 1\n"})
     with open_access(parse_origin(str(repository.folder)), settings.git, settings.home).locked():
         index = add(service, origin=str(repository.folder))["job_id"]
@@ -92,13 +92,13 @@ def test_a_repository_that_is_removed_while_it_is_imported_does_not_come_back(se
             assert time.monotonic() < deadline
             time.sleep(0.05)
         remove = service.delete("/repos/brief").get_json()["job_id"]
-    # It is told to stop between two of its steps; where there was none left, it is removed after it was done.
+    # It is told to stop between two steps. If no step was left, it is removed after it was done.
     assert ended(service, index)["state"] in ("cancelled", "done")
     assert ended(service, remove)["state"] == "done"
     assert "brief" not in names(service)
 
 
-def test_a_service_notices_by_itself_what_changed_at_an_origin(settings, store, embedder, place, indexed, monkeypatch):
+def test_a_service_polls_an_origin_and_notices_changes(settings, store, embedder, place, indexed, monkeypatch):
     monkeypatch.setattr(polling, "LOOK_SECONDS", 0.05)
     made = []
 
@@ -112,7 +112,7 @@ def test_a_service_notices_by_itself_what_changed_at_an_origin(settings, store, 
     commit = repository.commit({"a.py": "x = 2\n"})
     change_poll(store, "quiet", lambda poll: replace(poll, next_at=from_now(-1)))
     deadline = time.monotonic() + 60
-    while not (jobs := [one for one in client.get("/jobs?repo=quiet").get_json()["jobs"] if one["trigger"] == "poll"]):
+    while not (jobs := [job for job in client.get("/jobs?repo=quiet").get_json()["jobs"] if job["trigger"] == "poll"]):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert ended(client, jobs[0]["job_id"])["commit"] == commit
@@ -134,7 +134,7 @@ def test_a_service_notices_by_itself_what_changed_at_an_origin(settings, store, 
         ({"origin": 3}, "'origin' must be a string"),
     ],
 )
-def test_what_can_not_be_added_is_refused_at_once(service, body, says):
+def test_an_invalid_addition_is_refused_at_once(service, body, says):
     before = service.get("/jobs").get_json()["total"]
     response = service.post("/repos", json=body)
     assert response.status_code == 400, response.text
@@ -142,37 +142,37 @@ def test_what_can_not_be_added_is_refused_at_once(service, body, says):
     assert service.get("/jobs").get_json()["total"] == before
 
 
-def test_a_malformed_name_and_a_taken_one_are_refused(service, place):
+def test_a_malformed_or_taken_name_is_refused(service, place):
     folder = str(place.repository("other", {"a.py": "x = 1\n"}).folder)
     for name in ("a b", "core"):
         assert service.post("/repos", json={"origin": folder, "name": name}).status_code == 400
 
 
-def test_an_origin_that_can_not_be_fetched_is_listed_until_it_is_removed(service, place):
+def test_an_origin_that_can_not_be_fetched_is_listed_until_removed(service, place):
     folder = place.folder / "no-repository"
     folder.mkdir()
     job = ended(service, add(service, origin=str(folder))["job_id"])
     assert (job["state"], len(job["failures"])) == ("failed", 1)
-    [one] = [one for one in service.get("/repos").get_json()["repos"] if one["name"] == "no-repository"]
-    assert one["indexed_commit"] is None
+    [known] = [repo for repo in service.get("/repos").get_json()["repos"] if repo["name"] == "no-repository"]
+    assert known["indexed_commit"] is None
     assert ended(service, service.delete("/repos/no-repository").get_json()["job_id"])["state"] == "done"
     assert "no-repository" not in names(service)
 
 
-def test_what_is_not_there_can_not_be_removed(service):
+def test_an_unknown_repository_can_not_be_removed(service):
     response = service.delete("/repos/nothing")
     assert response.status_code == 404
     assert "indexed repositories" in response.get_json()["detail"]
 
 
-def test_without_a_worker_nothing_is_taken(client, place, indexed):
+def test_without_a_worker_additions_and_removals_are_refused(client, place, indexed):
     assert client.post("/repos", json={"origin": str(indexed["core"].folder)}).status_code == 501
     assert client.delete("/repos/core").status_code == 501
 
 
 @pytest.fixture
 def failed(store):
-    """Give a job that failed for good."""
+    """Return a job that failed finally."""
     job, _ = submit(store, JobRequest("gone", "/nowhere"))
     for attempt in range(MAX_ATTEMPTS):
         change_job(store, job.id, lambda job: replace(job, not_before=""))
@@ -198,10 +198,10 @@ def test_a_failed_job_is_retried_and_cancelled(client, failed):
     assert client.post("/jobs/nope/retry").status_code == 404
 
 
-def test_what_goes_first_is_listed_first(client, store):
-    jobs = [submit(store, JobRequest("order", "", str(one), priority=one))[0].id for one in (9, 0, 3)]
+def test_jobs_are_listed_in_the_order_of_execution(client, store):
+    jobs = [submit(store, JobRequest("order", "", str(number), priority=number))[0].id for number in (9, 0, 3)]
     cancelled = client.post(f"/jobs/{jobs[1]}/cancel").get_json()["job_id"]
-    listed = [one["job_id"] for one in client.get("/jobs?repo=order").get_json()["jobs"]]
+    listed = [job["job_id"] for job in client.get("/jobs?repo=order").get_json()["jobs"]]
     assert listed == [jobs[2], jobs[0], cancelled]
 
 

@@ -1,4 +1,4 @@
-"""A search with a second stage: through the engine with re-rankers of the tests' own, and over HTTP with MiniLM."""
+"""A search with a second stage: through the engine with stub re-rankers, and over HTTP with MiniLM."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ LONG = 60.0
 
 
 class Upside:
-    """A re-ranker that turns the order upside down as long as it answers."""
+    """A re-ranker that reverses the order as long as it answers."""
 
     name = "upside"
     leaves_machine = False
@@ -48,12 +48,12 @@ class Upside:
             yield index, float(index)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing; there is nothing to close."""
 
 
 @pytest.fixture(scope="module")
 def indexed(place: Any, index: Callable[..., Any]) -> dict[str, Any]:
-    """Give the repository `core`, indexed, with more chunks than the second stage looks at."""
+    """Index the repository `core`, with more chunks than the second stage scores, and return it."""
     steps = {
         f"src/steps/{number}.py": f"def step_{number}(page):\n    return page + {number}\n" for number in range(30)
     }
@@ -71,7 +71,7 @@ def model() -> Iterator[Upside]:
 
 @pytest.fixture
 def engine_with(store: Any, embedder: Any, indexed: Any, model: Upside) -> Callable[..., SearchEngine]:
-    """Give a function that makes an engine whose second stage is that model."""
+    """Return a function that makes an engine whose second stage uses that model."""
 
     def make(settings: RerankingSettings = ON) -> SearchEngine:
         stage = SecondStage(settings, lambda: model, lambda _: True)
@@ -95,7 +95,7 @@ def pages(engine: SearchEngine, top_k: int) -> list[dict[str, Any]]:
     return answers
 
 
-def test_the_first_candidates_are_put_into_a_new_order(engine_with: Any, model: Upside) -> None:
+def test_the_first_candidates_are_reordered(engine_with: Any, model: Upside) -> None:
     without = ask(engine_with(), rerank=False, top_k=200)
     assert model.texts == []
     answer = ask(engine_with(), top_k=200, max_per_file=200)
@@ -124,7 +124,7 @@ def test_explain_shows_both_scores(engine_with: Any) -> None:
             assert 0 <= blend["first_score"] <= 1
 
 
-def test_an_answer_has_as_many_hits_as_the_settings_say_unless_it_is_asked_for_others(engine_with: Any) -> None:
+def test_an_answer_has_the_configured_number_of_hits_unless_top_k_is_given(engine_with: Any) -> None:
     few = ON.model_copy(update={"final_count": 4})
     assert len(ask(engine_with(few), settings=few)["results"]) == 4
     assert len(ask(engine_with(few), settings=few, top_k=6)["results"]) == 6
@@ -132,8 +132,8 @@ def test_an_answer_has_as_many_hits_as_the_settings_say_unless_it_is_asked_for_o
 
 
 @pytest.mark.parametrize("then", ["answers", "fails", "hangs"])
-def test_pages_follow_one_another_whatever_the_model_does_meanwhile(engine_with: Any, model: Upside, then: str) -> None:
-    """The first page's scores are in its cursor: the model is not asked again."""
+def test_pages_are_consistent_whatever_the_model_does_meanwhile(engine_with: Any, model: Upside, then: str) -> None:
+    """The cursor contains the scores of the first page, so the model is not asked again."""
     whole = ids(ask(engine_with(), top_k=200))
     engine = engine_with()
     first = ask(engine, top_k=5)
@@ -149,16 +149,14 @@ def test_pages_follow_one_another_whatever_the_model_does_meanwhile(engine_with:
     assert set(seen) == set(whole)
 
 
-def test_another_process_without_any_model_goes_on_with_the_same_pages(
-    engine_with: Any, store: Any, embedder: Any
-) -> None:
+def test_another_process_without_a_model_continues_the_same_pages(engine_with: Any, store: Any, embedder: Any) -> None:
     first = ask(engine_with(), top_k=5)
     here = ask(engine_with(), top_k=5, cursor=first["next_cursor"])
-    there = SearchEngine(store, embedder, SettingsModel())
-    assert ids(ask(there, top_k=5, rerank=None, cursor=first["next_cursor"])) == ids(here)
+    elsewhere = SearchEngine(store, embedder, SettingsModel())
+    assert ids(ask(elsewhere, top_k=5, rerank=None, cursor=first["next_cursor"])) == ids(here)
 
 
-def test_candidates_that_were_late_keep_their_places_on_every_page(engine_with: Any, model: Upside) -> None:
+def test_late_candidates_keep_their_places_on_every_page(engine_with: Any, model: Upside) -> None:
     model.hangs_from = 3
     hasty = ON.model_copy(update={"timeout_seconds": 0.5})
     engine = engine_with(hasty)
@@ -169,27 +167,27 @@ def test_candidates_that_were_late_keep_their_places_on_every_page(engine_with: 
     model.released.set()
     model.hangs_from = None
     second = ask(engine, settings=hasty, top_k=5, cursor=first["next_cursor"])
-    assert second["degraded"] == [warning], "what the order lacks it lacks on later pages too"
+    assert second["degraded"] == [warning], "later pages have the same warning"
     assert not set(ids(first)) & set(ids(second))
 
 
-def test_a_model_that_fails_leaves_the_answer_as_it_was(engine_with: Any, model: Upside) -> None:
+def test_a_failing_model_leaves_the_answer_unchanged(engine_with: Any, model: Upside) -> None:
     without = ask(engine_with(), rerank=False, top_k=10)
     model.fails = True
     answer = ask(engine_with(), top_k=10)
     assert answer["degraded"] == ["reranking: hits are in the order of the first stage: the model has gone away"]
     assert answer["results"] == without["results"]
-    following = [ask(engine_with(), top_k=10, cursor=one["next_cursor"]) for one in (answer, without)]
+    following = [ask(engine_with(), top_k=10, cursor=page["next_cursor"]) for page in (answer, without)]
     assert ids(following[0]) == ids(following[1])
 
 
-def test_a_name_that_is_asked_for_stays_first(engine_with: Any) -> None:
+def test_a_searched_name_stays_first(engine_with: Any) -> None:
     first, *_ = ask(engine_with(), "retry_later")["results"]
     assert "retry_later" in first["defines"]
     assert "rerank_score" not in first
 
 
-def test_the_model_reads_nothing_that_the_caller_may_not_see(engine_with: Any, model: Upside) -> None:
+def test_the_model_gets_nothing_that_the_caller_may_not_see(engine_with: Any, model: Upside) -> None:
     engine = engine_with()
     grant = Grant("core", PathGlobs(("src/",)), ids_by_name(engine.store)["core"])
     ask(engine.seen_by(Principal("limited", frozenset({"search"}), (grant,))), top_k=50)
@@ -215,7 +213,7 @@ def with_minilm(settings: SettingsModel, store: Any, embedder: Any, indexed: Any
     shutil.rmtree(settings.home / "models")
 
 
-def test_hits_have_the_models_scores_and_the_metrics_the_time_of_the_stage(with_minilm: Any) -> None:
+def test_hits_have_model_scores_and_metrics_have_the_stage(with_minilm: Any) -> None:
     client = with_minilm.test_client()
     answer = client.post(
         "/search-code", json={"query": "where is a failed job called again", "explain": True}
@@ -231,12 +229,12 @@ def test_hits_have_the_models_scores_and_the_metrics_the_time_of_the_stage(with_
     assert 'codequarry_search_stage_seconds_bucket{le="+Inf",stage="rerank"}' in metrics
 
 
-def test_a_request_may_leave_it_out(with_minilm: Any) -> None:
+def test_a_request_may_skip_the_second_stage(with_minilm: Any) -> None:
     answer = with_minilm.test_client().post("/search-code", json={"query": "retry", "rerank": False}).get_json()
     assert not any("rerank_score" in hit for hit in answer["results"])
 
 
-def test_where_it_is_not_installed_answers_say_how_to_and_are_counted(
+def test_if_the_model_is_not_installed_answers_say_how_to_install_it(
     settings: SettingsModel, store: Any, embedder: Any, indexed: Any, tmp_path: Any
 ) -> None:
     changed = {"reranking": RerankingSettings(enabled=True), "home": tmp_path}

@@ -34,7 +34,7 @@ def test_a_name_finds_its_definition_first(search, query, path):
     assert search(query)["results"][0]["path"] == path
 
 
-def test_a_hit_is_what_git_has_at_those_lines(search, indexed):
+def test_a_hit_has_the_text_of_its_lines_in_git(search, indexed):
     lines = (indexed["core"].folder / "src/pages.go").read_text().splitlines(keepends=True)
     hit = search("ReadPage", top_k=1)["results"][0]
     assert hit["text"] == "".join(lines[hit["start_line"] - 1 : hit["end_line"]])
@@ -66,7 +66,7 @@ def test_scores_fall_with_rank_between_zero_and_one(search):
         ({"filters": {"branch": "main", "repo": ["site"]}}, {"app.ts"}),
     ],
 )
-def test_filters_leave_what_fits(search, fields, paths):
+def test_filters_keep_only_matching_paths(search, fields, paths):
     answer = search("page retry", top_k=100, **fields)
     assert {hit["path"] for hit in answer["results"]} == paths
 
@@ -83,12 +83,12 @@ def test_filters_leave_what_fits(search, fields, paths):
         ("page -repo:core", {"app.ts"}),
     ],
 )
-def test_filters_in_the_query_do_so_too(search, query, paths):
+def test_filters_in_the_query_keep_only_matching_paths(search, query, paths):
     answer = search(query, top_k=100)
     assert {hit["path"] for hit in answer["results"]} == paths
 
 
-def test_tests_can_be_left_out(search):
+def test_tests_can_be_excluded(search):
     query = "test retry later"
     assert "tests/test_retry.py" in {hit["path"] for hit in search(query)["results"]}
     assert "tests/test_retry.py" not in {hit["path"] for hit in search(query, include_tests=False)["results"]}
@@ -101,12 +101,12 @@ def test_a_filter_does_not_cut_the_answer_below_top_k(search):
     assert len(few) == len(everything)
 
 
-def test_at_most_two_hits_of_a_file_while_others_are_left(search):
+def test_a_file_has_at_most_two_hits_while_other_files_are_left(search):
     hits = search("retry page", top_k=4)["results"]
     assert max([hit["path"] for hit in hits].count(hit["path"]) for hit in hits) <= 2
 
 
-def test_pages_follow_one_another_without_repeating(search):
+def test_pages_do_not_repeat_hits(search):
     first = search("retry page step", top_k=3)
     seen, cursor, pages = [hit["id"] for hit in first["results"]], first["next_cursor"], 1
     while cursor:
@@ -118,7 +118,7 @@ def test_pages_follow_one_another_without_repeating(search):
     assert set(seen) == {hit["id"] for hit in search("retry page step", top_k=200)["results"]}
 
 
-def test_explain_says_what_a_score_is_made_of(search):
+def test_explain_lists_the_parts_of_a_score(search):
     hit = search("retry_later", explain=True)["results"][0]
     assert hit["explain"]["signals"]["definition"] > 0.7
     assert set(hit["explain"]["channels"]) <= {"vector", "terms", "symbol", "path"}
@@ -126,7 +126,7 @@ def test_explain_says_what_a_score_is_made_of(search):
     assert "explain" not in search("retry_later")["results"][0]
 
 
-def test_freshness_says_where_each_repository_stands(search, indexed):
+def test_freshness_describes_the_state_of_each_repository(search, indexed):
     freshness = {entry["repo"]: entry for entry in search("retry")["freshness"]}
     core = freshness["core"]
     assert core["indexed_commit"] == core["head_commit"] == indexed["core"].git("rev-parse", "HEAD")
@@ -134,24 +134,24 @@ def test_freshness_says_where_each_repository_stands(search, indexed):
     assert core["indexed_at"]
 
 
-def test_a_commit_can_be_asked_for_by_its_first_digits(search, indexed):
+def test_a_commit_can_be_abbreviated(search, indexed):
     commit = indexed["core"].git("rev-parse", "HEAD")
     answer = search("retry", filters={"commit": commit[:9]})
     assert {hit["commit"] for hit in answer["results"]} == {commit}
 
 
-def test_a_filter_that_leaves_nothing_is_named(search):
+def test_a_filter_that_matches_nothing_is_named(search):
     answer = search("retry", filters={"language": "cobol", "kind_of_file": "source"})
     assert answer["results"] == []
     assert answer["reason"] == "filter leaves nothing: language = cobol"
 
 
-def test_filters_that_leave_nothing_only_together_are_named(search):
+def test_filters_that_match_nothing_only_together_are_named(search):
     answer = search("retry", filters={"language": "go", "kind_of_file": "test"})
     assert answer["reason"].startswith("filter leaves nothing: only the combination of ")
 
 
-def test_a_misspelled_symbol_is_guessed(search):
+def test_a_misspelled_symbol_gets_a_suggestion(search):
     answer = search("symbol:retry_latter")
     assert answer["results"] == []
     assert answer["suggestion"].startswith("did you mean retry_later")
@@ -162,7 +162,7 @@ def test_the_same_request_has_the_same_answer(search):
     assert first["results"] == second["results"]
 
 
-def test_many_threads_get_the_answers_that_one_gets(app):
+def test_many_threads_get_the_answers_of_a_single_thread(app):
     queries = ["retry_later", "how are pages read", "flush", "renderPage", "steps", "settings of retry"] * 8
 
     def ask(query):

@@ -1,4 +1,4 @@
-"""`codequarry serve` as a person runs it: a real process under gunicorn."""
+"""`codequarry serve` as users run it: a real process under gunicorn."""
 
 import json
 import re
@@ -21,7 +21,7 @@ WAIT_SECONDS = 60
 
 @contextmanager
 def served(place, *arguments) -> Iterator[tuple[subprocess.Popen, str]]:
-    """Start the service on a free port, give process and address, and stop it where the test did not."""
+    """Start the service on a free port, yield process and address, and stop it if the test did not."""
     command = [sys.executable, "-m", "codequarry.cli.main", *arguments, "serve", "--port", "0", "--trust-loopback"]
     process = subprocess.Popen(
         command, cwd=place.folder, env=place.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -48,7 +48,7 @@ def ask(address, path, body=None):
         return response.status, response.read().decode()
 
 
-def test_the_service_answers_and_ends_in_order(place, indexed):
+def test_the_service_answers_and_stops_cleanly(place, indexed):
     with served(place) as (process, address):
         status, body = ask(address, "/search-code", {"query": "retry_later"})
         assert status == 200
@@ -58,7 +58,7 @@ def test_the_service_answers_and_ends_in_order(place, indexed):
         assert process.wait(WAIT_SECONDS) == 0
 
 
-def test_logs_are_json_lines_where_nobody_looks(place, indexed):
+def test_logs_are_json_lines_without_a_terminal(place, indexed):
     with served(place) as (process, address):
         ask(address, "/search-code", {"query": "a private question"})
         process.send_signal(signal.SIGTERM)
@@ -77,11 +77,11 @@ def test_several_workers_count_together(place, indexed):
     assert all('codequarry_searches_total{outcome="found"} 12.0' in text for text in counts)
 
 
-def test_a_service_that_is_told_to_end_gives_its_job_back_and_goes_on_when_it_is_back(workspace):
+def test_a_stopped_service_requeues_its_job_and_continues_it_after_the_restart(workspace):
     files = {f"src/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(400)}
     origin = workspace.repository("large", files).folder
     slowly = ("indexing.batch_files=1", "indexing.processes=0", f"api.local_roots={workspace.folder}")
-    settings = [part for one in slowly for part in ("--set", one)]
+    settings = [part for setting in slowly for part in ("--set", setting)]
 
     def job():
         return json.loads(ask(address, f"/jobs/{job_id}")[1])
@@ -100,7 +100,7 @@ def test_a_service_that_is_told_to_end_gives_its_job_back_and_goes_on_when_it_is
         assert job()["attempts"] == 1
 
 
-def test_a_request_that_waited_too_long_for_a_thread_is_told_to_come_again(place, indexed):
+def test_a_request_that_waited_too_long_for_a_thread_is_told_to_retry(place, indexed):
     settings = ("api.threads=1", "api.longest_wait_seconds=0.5")
     waits = {"query": "retry", "filters": {"repo": "core"}, "min_commit": "f" * 40, "wait_ms": 5000}
 
@@ -111,7 +111,7 @@ def test_a_request_that_waited_too_long_for_a_thread_is_told_to_come_again(place
             with error:
                 return error.code, error.headers["Retry-After"]
 
-    given = [part for one in settings for part in ("--set", one)]
+    given = [part for setting in settings for part in ("--set", setting)]
     with served(place, *given) as (_, address), ThreadPoolExecutor(3) as pool:
         first = pool.submit(status, "/search-code", waits)
         time.sleep(1)
@@ -123,7 +123,7 @@ def test_a_request_that_waited_too_long_for_a_thread_is_told_to_come_again(place
         assert status("/search-code", {"query": "retry"}) == (200, None)
 
 
-def test_what_a_proxy_on_this_machine_hands_on_is_nobody_and_moves_no_path(place, indexed):
+def test_requests_forwarded_by_a_local_proxy_are_anonymous_and_can_not_set_the_script_name(place, indexed):
     def status(path, **headers):
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
@@ -154,9 +154,9 @@ SLOW = {
 }
 
 
-def test_slow_clients_hold_nobody_up_for_long(place, indexed):
-    """Each of these would keep a thread, or the one that accepts connections, for as long as it likes."""
-    settings = [part for one in ("api.threads=4", "api.read_seconds=0.5") for part in ("--set", one)]
+def test_slow_clients_do_not_delay_others_for_long(place, indexed):
+    """Each kind would otherwise block a thread, or the thread that accepts connections, for as long as it likes."""
+    settings = [part for setting in ("api.threads=4", "api.read_seconds=0.5") for part in ("--set", setting)]
     with served(place, *settings) as (_, address), ExitStack() as opened:
         host, _, port = address.removeprefix("http://").partition(":")
 
@@ -173,7 +173,7 @@ def test_slow_clients_hold_nobody_up_for_long(place, indexed):
         answer = dropped.recv(100_000)
         assert answer.startswith(b"HTTP/1.1 408")
         assert b"problem+json" in answer
-        # Who waits for an answer, having asked in full, is not slow.
+        # A client that sent its whole request and waits for the answer is not slow.
         waits = {"query": "retry", "filters": {"repo": "core"}, "min_commit": "f" * 40, "wait_ms": 2500}
         with pytest.raises(HTTPError) as late:
             ask(address, "/search-code", waits)
@@ -188,7 +188,7 @@ def wait_until(what):
         time.sleep(0.05)
 
 
-def test_metrics_tell_what_runs_and_what_waits_for_a_thread(place, indexed):
+def test_metrics_count_running_and_waiting_requests(place, indexed):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -199,26 +199,26 @@ def test_metrics_tell_what_runs_and_what_waits_for_a_thread(place, indexed):
         text = ask(f"http://127.0.0.1:{port}", "/metrics")[1]
         return f"requests_running {running}.0\n" in text and f"requests_waiting {waiting}.0\n" in text
 
-    with served(place, *(part for one in settings for part in ("--set", one))) as (_, address):
+    with served(place, *(part for setting in settings for part in ("--set", setting))) as (_, address):
         ask(address, "/readyz")
         wait_until(lambda: is_so(0, 0))
         with ThreadPoolExecutor(3) as pool:
             asked = [pool.submit(ask, address, "/search-code", waits) for _ in range(3)]
             wait_until(lambda: is_so(1, 2))
-            for one in asked:
+            for request in asked:
                 with pytest.raises(HTTPError, match="504") as late:
-                    one.result()
+                    request.result()
                 late.value.close()
         wait_until(lambda: is_so(0, 0))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_metrics_may_have_a_port_of_their_own(place, indexed, workers):
+def test_metrics_can_have_a_separate_port(place, indexed, workers):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     settings = (f"metrics.port={port}", f"api.workers={workers}", "metrics.worst_repositories=3")
-    with served(place, *(part for one in settings for part in ("--set", one))) as (_, address):
+    with served(place, *(part for setting in settings for part in ("--set", setting))) as (_, address):
         for _ in range(6):
             ask(address, "/search-code", {"query": "retry"})
         counts = {ask(f"http://127.0.0.1:{port}", "/metrics")[1] for _ in range(3)}
@@ -231,8 +231,8 @@ def test_metrics_may_have_a_port_of_their_own(place, indexed, workers):
         assert "/metrics" not in json.loads(ask(address, "/openapi.json")[1])["paths"]
 
 
-def test_without_a_key_nobody_is_the_owner_and_the_service_says_what_to_do(place, indexed):
-    """A proxy that adds no header sends just such requests."""
+def test_without_a_key_requests_are_refused_and_the_service_says_what_to_do(place, indexed):
+    """A proxy that adds no header sends the same requests."""
     command = [sys.executable, "-m", "codequarry.cli.main", "serve", "--port", "0"]
     process = subprocess.Popen(command, env=place.environment, stderr=subprocess.PIPE, text=True)
     try:
@@ -249,13 +249,13 @@ def test_without_a_key_nobody_is_the_owner_and_the_service_says_what_to_do(place
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_beyond_loopback_it_refuses_without_keys(place, host):
+def test_beyond_loopback_it_refuses_to_start_without_keys(place, host):
     outcome = place.run("serve", "--host", host)
     assert outcome.code == 2
     assert "no key is configured" in outcome.err
 
 
-def test_any_wsgi_server_can_have_the_application(place, indexed):
+def test_any_wsgi_server_can_load_the_application(place, indexed):
     trusting = {"CODEQUARRY_API__TRUST_LOOPBACK": "true"}
     asked = "app.test_client().get('/repos').get_json()['repos'][0]['name']"
     code = f"from codequarry.search_api.http.wsgi import app; print({asked})"

@@ -1,4 +1,4 @@
-"""The service while OpenSearch is away: a clear answer soon, and searches again as soon as it is back."""
+"""The service while OpenSearch is down: a clear answer soon, and searches again as soon as it is back."""
 
 import socket
 import threading
@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 60
 
 
 class Way:
-    """The network between service and node: it lets through, hangs, or refuses."""
+    """A proxy between service and node that forwards, hangs or refuses."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -34,7 +34,7 @@ class Way:
         self.restore()
 
     def restore(self) -> None:
-        """Let through."""
+        """Forward traffic."""
         self.cut()
         self._hanging.clear()
         self._trigger = None
@@ -43,20 +43,20 @@ class Way:
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def cut(self) -> None:
-        """Refuse connections and end those there are, as when a node is stopped."""
-        for one in (*self._open, self._listener):
-            if one is not None:
+        """Refuse connections and close the existing ones, as when a node is stopped."""
+        for connection in (*self._open, self._listener):
+            if connection is not None:
                 with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
-                one.close()
+                    connection.shutdown(socket.SHUT_RDWR)
+                connection.close()
         self._open, self._listener = [], None
 
     def hang(self) -> None:
-        """Take connections and pass nothing on, as when a machine is frozen or packets are lost."""
+        """Accept connections but forward nothing, as when a machine is frozen or packets are lost."""
         self._hanging.set()
 
     def hang_at(self, request: bytes) -> None:
-        """Hang from the moment when such a request comes by."""
+        """Hang from the moment when this request is forwarded."""
         self._trigger = request
 
     def _accept(self, listener: socket.socket) -> None:
@@ -75,11 +75,12 @@ class Way:
                     self.hang()
                 if not self._hanging.is_set():
                     target.sendall(data)
-        # A connection that came while the way was cut is closed by nobody else; the other direction ends by this too.
-        for one in (source, target):
+        # Nothing else closes a connection that was accepted during a cut. Closing both ends also ends the other
+        # direction.
+        for end in (source, target):
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
 
 
 @pytest.fixture
@@ -92,14 +93,14 @@ def way(opensearch_node):
 
 @pytest.fixture(autouse=True)
 def _for_ever(monkeypatch):
-    """Let nothing end by its own limit: whoever waited for that would be missed by the test's own patience."""
+    """Raise the store's own time limits, so that nothing ends by them and a wait would exceed the test's patience."""
     for limit in ("QUICK_SECONDS", "SLOW_SECONDS"):
         monkeypatch.setattr(interactive_transport, limit, 600)
 
 
 @pytest.fixture
 def client(way, opensearch_node, workspace, embedder):
-    """Give a client of a service whose OpenSearch is behind the way, with something indexed."""
+    """Yield a client of a service that reaches its OpenSearch through the proxy, with an indexed repository."""
     with opensearch_node.empty_index(embedder.dimension) as opensearch:
         api = {"trust_loopback": True}
         direct = SettingsModel(home=workspace.folder / "cluster", store="opensearch", opensearch=opensearch, api=api)
@@ -114,7 +115,7 @@ def client(way, opensearch_node, workspace, embedder):
 
 
 def only_asked(backend):
-    """Return an indexer that takes requests and does none of the jobs."""
+    """Return an indexer that accepts requests and runs no jobs."""
     indexer = LocalIndexer(backend)
     indexer.end()
     return indexer
@@ -125,7 +126,7 @@ def search(client):
 
 
 def wait_for_answers(client):
-    """Search until the cluster answers; one that has just started may be too slow for its first signs of life."""
+    """Search until the cluster answers; a cluster that has just started may be too slow for the first checks."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while search(client).status_code != 200:
         assert time.monotonic() < deadline
@@ -137,7 +138,7 @@ CATALOG = b"/_refresh"
 
 
 @pytest.mark.parametrize("request_line", [RECALL, CATALOG])
-def test_a_search_is_given_up_at_whatever_point_the_cluster_falls_silent(client, way, request_line):
+def test_a_search_is_abandoned_wherever_the_cluster_falls_silent(client, way, request_line):
     wait_for_answers(client)
     way.hang_at(request_line)
     client.application.extensions["codequarry"].engine().catalog.expire()
@@ -150,7 +151,7 @@ def test_a_search_is_given_up_at_whatever_point_the_cluster_falls_silent(client,
 
 
 @pytest.mark.parametrize("how", ["cut", "hang"])
-def test_searches_are_refused_clearly_and_go_on_by_themselves(client, way, how):
+def test_searches_are_refused_clearly_and_recover(client, way, how):
     wait_for_answers(client)
     assert search(client).get_json()["results"][0]["path"] == "retry.py"
     assert client.get("/readyz").status_code == 200
@@ -172,15 +173,15 @@ def test_searches_are_refused_clearly_and_go_on_by_themselves(client, way, how):
     assert client.get("/readyz").status_code == 200
 
 
-def test_a_service_that_is_started_without_its_cluster_answers_when_it_comes(client, way):
+def test_a_service_started_without_its_cluster_answers_once_it_is_up(client, way):
     way.cut()
     assert search(client).status_code == 503
     way.restore()
     wait_for_answers(client)
 
 
-def test_a_full_disk_is_a_503_that_says_so_and_searches_go_on(client, opensearch_node):
-    """OpenSearch lets nobody write any more at its flood stage."""
+def test_a_full_disk_is_a_503_that_says_so_and_searches_continue(client, opensearch_node):
+    """At its flood stage, OpenSearch refuses all writes."""
     wait_for_answers(client)
     store = client.application.extensions["codequarry"].engine().store
     alias = store.settings.index

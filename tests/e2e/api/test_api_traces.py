@@ -17,7 +17,7 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 @pytest.fixture
 def collector():
-    """Give the address of a collector, and the spans that it got so far with their services."""
+    """Yield the address of a collector, and the spans it has received with their services."""
     found = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -26,8 +26,8 @@ def collector():
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
             for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
-                named = {one.key: one.value.string_value for one in resource.resource.attributes}
-                found.extend((named["service.name"], one) for scope in resource.scope_spans for one in scope.spans)
+                named = {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
+                found.extend((named["service.name"], span) for scope in resource.scope_spans for span in scope.spans)
             self.send_response(200 if self.path == "/v1/traces" else 404)
             self.end_headers()
 
@@ -40,8 +40,8 @@ def collector():
         server.shutdown()
 
 
-def job_asked_for(address, origin):
-    """Have a repository added by a caller that traces, and return the job."""
+def requested_job(address, origin):
+    """Add a repository as a tracing caller does, and return the job."""
     headers = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01", "X-Request-ID": "asked-here"}
     body = json.dumps({"origin": str(origin)}).encode()
     request = urllib.request.Request(address + "/repos", body, {"Content-Type": "application/json", **headers})
@@ -49,24 +49,24 @@ def job_asked_for(address, origin):
         return json.load(response)["job_id"]
 
 
-def test_requests_stages_and_jobs_are_traced_and_logged_by_their_ids(workspace, collector, monkeypatch):
+def test_requests_stages_and_jobs_are_traced_and_logged_with_their_ids(workspace, collector, monkeypatch):
     endpoint, found = collector
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
     origin = workspace.repository("core", {"retry.py": "def retry_later(job):\n    return job\n"}).folder
     commit = workspace.work_tree("core").git("rev-parse", "HEAD")
     with served(workspace, "--set", f"api.local_roots={workspace.folder}") as (process, address):
-        job_id = job_asked_for(address, origin)
+        job_id = requested_job(address, origin)
         wait_until(lambda: json.loads(ask(address, f"/jobs/{job_id}")[1])["state"] == "done")
         assert ask(address, "/search-code", {"query": "retry_later"})[0] == 200
         process.send_signal(signal.SIGTERM)
         events = [json.loads(line) for line in process.stderr.read().splitlines() if line.startswith("{")]
         assert process.wait(60) == 0
     assert {service for service, _ in found} == {"codequarry-api"}
-    by_name = {one.name: one for _, one in found}
+    by_name = {span.name: span for _, span in found}
     search = by_name["POST /search-code"]
-    stages = {one.name for _, one in found if one.parent_span_id == search.span_id}
+    stages = {span.name for _, span in found if span.parent_span_id == search.span_id}
     assert stages == {f"search.{name}" for name in ("parse", "scope", "embed", "recall", "rank", "answer")}
-    phases = {one.name for _, one in found if one.parent_span_id == by_name["job"].span_id}
+    phases = {span.name for _, span in found if span.parent_span_id == by_name["job"].span_id}
     assert phases == {f"job.{name}" for name in ("fetching", "scanning", "indexing", "publishing")}
     added, job = by_name["POST /repos"], by_name["job"]
     assert added.trace_id == job.trace_id == bytes.fromhex(TRACE)

@@ -1,4 +1,4 @@
-"""Versions over HTTP: branches, tags and commits that the real pipeline indexed, searched alone and side by side."""
+"""Versions over HTTP: branches, tags and commits indexed by the real pipeline, searched alone and side by side."""
 
 import hashlib
 import itertools
@@ -11,7 +11,7 @@ from codequarry.shared.versions.refs import Ref
 
 @pytest.fixture(scope="module")
 def core(indexed, index):
-    """Put the branch `dev` over `core`, with a file changed and one added, and a tag on the commit before it."""
+    """Add the branch `dev` to `core`, with a changed and an added file, and a tag on the commit before it."""
     core = indexed["core"]
     core.git("tag", "v1")
     core.git("checkout", "--quiet", "-b", "dev")
@@ -25,7 +25,7 @@ def core(indexed, index):
 
 @pytest.fixture
 def post(client, core):
-    """Give a function that searches and returns the response."""
+    """Return a function that searches and returns the response."""
     return lambda query, **fields: client.post("/search-code", json={"query": query, **fields})
 
 
@@ -43,25 +43,26 @@ def test_a_branch_is_its_base_with_its_changes(search, core, fields):
     assert "LoadPage" in texts and "ReadPage" not in texts
 
 
-def test_versions_in_the_query_do_so_too(search, core):
+def test_versions_can_be_named_in_the_query(search, core):
     assert "src/fresh.py" in paths(search("only_on_dev branch:dev"))
     assert "src/fresh.py" in paths(search(f"only_on_dev commit:{core.git('rev-parse', 'dev')[:8]}"))
     assert "src/fresh.py" not in paths(search("only_on_dev ref:v1", top_k=200))
 
 
-def test_two_versions_side_by_side_say_which_holds_a_hit(search, core):
+def test_two_versions_side_by_side_name_the_versions_of_each_hit(search, core):
     answer = search("page", top_k=200, filters={"repo": "core", "branch": ["main", "dev"]})
     holders = {
-        (hit["path"], "LoadPage" in hit["text"]): [one["ref"] for one in hit["versions"]] for hit in answer["results"]
+        (hit["path"], "LoadPage" in hit["text"]): [version["ref"] for version in hit["versions"]]
+        for hit in answer["results"]
     }
     assert holders["src/fresh.py", False] == ["dev"]
     assert holders["src/pages.go", True] == ["dev"]
     assert holders["src/pages.go", False] == ["main"]
     assert holders["README.md", False] == ["main", "dev"]
-    assert {(one["ref"], one["commits_behind"]) for one in answer["freshness"]} == {("main", 0), ("dev", 0)}
+    assert {(version["ref"], version["commits_behind"]) for version in answer["freshness"]} == {("main", 0), ("dev", 0)}
 
 
-def test_repositories_each_at_its_own_version(search, core, indexed):
+def test_each_repository_is_searched_at_its_own_version(search, core, indexed):
     repos = [
         {"originUri": str(core.folder), "versionSpecifier": "dev"},
         {"originUri": f"file://{indexed['site'].folder}", "versionSpecifier": "latest"},
@@ -70,7 +71,7 @@ def test_repositories_each_at_its_own_version(search, core, indexed):
     assert {(hit["repo"], hit["ref"]) for hit in answer["results"]} == {("core", "dev"), ("site", "main")}
 
 
-def test_local_paths_count_below_the_configured_roots_alone(settings, store, embedder, core):
+def test_local_paths_are_accepted_only_below_the_configured_roots(settings, store, embedder, core):
     roots = settings.model_copy(update={"api": settings.api.model_copy(update={"local_roots": (core.folder.parent,)})})
     client = create_app(roots, store, embedder).test_client()
     inside = {"query": "page", "repos": [{"checkoutPath": str(core.folder), "versionSpecifier": "v1"}]}
@@ -87,7 +88,7 @@ def test_pages_of_a_version_stay_at_that_version(search, core):
     assert not {hit["id"] for hit in first["results"]} & {hit["id"] for hit in second["results"]}
 
 
-def test_a_commit_that_does_not_come_is_a_504_with_the_freshness(post, core):
+def test_a_commit_that_does_not_arrive_is_a_504_with_the_freshness(post, core):
     response = post("page", filters={"repo": "core"}, min_commit="f" * 40, wait_ms=0)
     assert response.status_code == 504
     assert response.get_json()["freshness"][0]["indexed_commit"] == core.git("rev-parse", "main")
@@ -95,7 +96,7 @@ def test_a_commit_that_does_not_come_is_a_504_with_the_freshness(post, core):
 
 
 def twins(repository):
-    """Make two commits whose ids begin with the same seven digits, by trying messages, and return them."""
+    """Make two commits whose ids share the first seven digits, by trying messages, and return them."""
     tree, parent = repository.git("rev-parse", "main^{tree}"), repository.git("rev-parse", "main")
     person = "T <t@example.org> 1700000000 +0000"
     seen = {}
@@ -103,7 +104,7 @@ def twins(repository):
         body = f"tree {tree}\nparent {parent}\nauthor {person}\ncommitter {person}\n\n{number}\n"
         digest = hashlib.sha1(f"commit {len(body)}\0{body}".encode()).hexdigest()
         if other := seen.get(digest[:7]):
-            return [write_commit(repository, one) for one in (other, body)]
+            return [write_commit(repository, text) for text in (other, body)]
         seen[digest[:7]] = body
 
 
@@ -123,14 +124,14 @@ def test_an_ambiguous_commit_is_a_400_with_the_candidates(post, search, core, in
     assert {hit["commit"] for hit in search("page", filters={"commit": commits[0]})["results"]} == {commits[0]}
 
 
-def test_a_comparison_tells_what_became_of_the_hits(client, core):
+def test_a_comparison_reports_what_became_of_the_hits(client, core):
     body = {"query": "page", "from": "v1", "to": "dev", "filters": {"repo": "core"}}
     answer = client.post("/diff-search", json=body).get_json()
-    changes = {(one["change"], one["path"]) for one in answer["results"]}
+    changes = {(hit["change"], hit["path"]) for hit in answer["results"]}
     assert ("added", "src/fresh.py") in changes
     assert {path for _, path in changes} <= {"src/fresh.py", "src/pages.go"}
     assert answer["counts"]["unchanged"] > 0
-    assert [one["ref"] for one in answer["freshness"]] == ["v1", "dev"]
+    assert [version["ref"] for version in answer["freshness"]] == ["v1", "dev"]
 
 
 @pytest.mark.parametrize(
@@ -145,15 +146,17 @@ def test_a_comparison_tells_what_became_of_the_hits(client, core):
         ({"query": "x", "from": "v1", "to": "dev", "fro": 1}, 400, "unknown field"),
     ],
 )
-def test_a_comparison_that_can_not_be_made_says_why(client, core, body, status, says):
+def test_an_impossible_comparison_says_why(client, core, body, status, says):
     response = client.post("/diff-search", json=body)
     assert response.status_code == status
     assert says in response.get_json()["detail"]
 
 
 def test_every_version_of_a_repository_is_listed(client, core):
-    described = {one["name"]: one for one in client.get("/repos").get_json()["repos"]}
-    versions = [(one["kind"], one["ref"], one["indexed_commit"]) for one in described["core"]["versions"]]
+    described = {repo["name"]: repo for repo in client.get("/repos").get_json()["repos"]}
+    versions = [
+        (version["kind"], version["ref"], version["indexed_commit"]) for version in described["core"]["versions"]
+    ]
     assert versions[:2] == [
         ("branch", "main", core.git("rev-parse", "main")),
         ("branch", "dev", core.git("rev-parse", "dev")),

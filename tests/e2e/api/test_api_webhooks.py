@@ -1,4 +1,4 @@
-"""Webhooks: from a signed delivery to a searchable commit, with the real pipeline behind it."""
+"""Webhooks: from a signed delivery to a searchable commit, with the real pipeline."""
 
 import hmac
 import json
@@ -30,8 +30,10 @@ FINAL = ("done", "failed", "cancelled")
 
 @pytest.fixture(scope="module")
 def settings(settings, place):
-    """Configure a secret for each kind of webhook, and let requests name the repositories of this module."""
-    secrets = {f"{one}_secrets": ["an older secret", SECRET] for one in ("github", "gitlab", "gitea", "generic")}
+    """Configure a secret for each kind of webhook, and allow requests to name the repositories of this module."""
+    secrets = {
+        f"{provider}_secrets": ["an older secret", SECRET] for provider in ("github", "gitlab", "gitea", "generic")
+    }
     webhooks = WebhookSettings.model_validate(secrets | {"max_body_bytes": 90_000})
     api = settings.api.model_copy(update={"local_roots": (place.folder,)})
     return settings.model_copy(update={"webhooks": webhooks, "api": api})
@@ -39,7 +41,7 @@ def settings(settings, place):
 
 @pytest.fixture(scope="module")
 def application(settings, store, embedder, indexed):
-    """Give a service that indexes."""
+    """Yield a service that indexes."""
     made = []
 
     def make(backend):
@@ -53,13 +55,13 @@ def application(settings, store, embedder, indexed):
 
 @pytest.fixture(scope="module")
 def service(application):
-    """Give its client."""
+    """Return a client of the service."""
     return application.test_client()
 
 
 @pytest.fixture
 def core(indexed):
-    """Give the work tree of `core`, which is indexed, on its default branch."""
+    """Return the work tree of the indexed repository `core`, on its default branch."""
     indexed["core"].git("checkout", "--quiet", "main")
     return indexed["core"]
 
@@ -105,23 +107,23 @@ def ended(client, job_id):
 
 
 def versions(client, repo="core"):
-    [one] = [one for one in client.get("/repos").get_json()["repos"] if one["name"] == repo]
-    return {version["ref"]: version["indexed_commit"] for version in one["versions"]}
+    [known] = [entry for entry in client.get("/repos").get_json()["repos"] if entry["name"] == repo]
+    return {version["ref"]: version["indexed_commit"] for version in known["versions"]}
 
 
-def test_a_push_of_a_commit_that_failed_before_makes_no_job_again(service, core):
+def test_a_repeated_push_of_a_failed_commit_makes_no_new_job(service, core):
     commit = core.commit({".codequarryignore": "*a\n" * 10_001})
     job = ended(service, accepted(push(service, core, "main"))["job_id"])
     assert (job["state"], job["attempts"]) == ("failed", 1)
     again = {"ref": "refs/heads/main", "after": commit, "forced": True, "repository": {"clone_url": str(core.folder)}}
     assert job["error"] in ignored(github(service, "push", again))
-    [one] = [one for one in service.get("/repos").get_json()["repos"] if one["name"] == "core"]
-    assert [(failure["ref"], failure["commit"]) for failure in one["failures"]] == [("main", commit)]
+    [known] = [repo for repo in service.get("/repos").get_json()["repos"] if repo["name"] == "core"]
+    assert [(failure["ref"], failure["commit"]) for failure in known["failures"]] == [("main", commit)]
     core.commit({".codequarryignore": "*.log\n"})
     assert ended(service, accepted(push(service, core, "main"))["job_id"])["state"] == "done"
 
 
-def test_a_push_to_the_default_branch_is_searchable_when_its_job_is_done(service, core):
+def test_a_push_to_the_default_branch_is_searchable_after_its_job(service, core):
     commit = core.commit({"pushed.py": "def only_in_the_push():\n    return 1\n"})
     response = push(service, core, "main", delivery="first")
     body = accepted(response)
@@ -133,7 +135,7 @@ def test_a_push_to_the_default_branch_is_searchable_when_its_job_is_done(service
     assert hit["results"][0]["path"] == "pushed.py"
 
 
-def test_a_delivery_that_comes_again_begins_nothing(service, store, core):
+def test_a_repeated_delivery_starts_nothing(service, store, core):
     core.commit({"again.py": "again = 1\n"})
     first = accepted(push(service, core, "main", delivery="again"))
     ended(service, first["job_id"])
@@ -150,8 +152,8 @@ def gitlab_push(client, core, before, after):
     return client.post("/webhooks/gitlab", json=body, headers={"X-Gitlab-Token": SECRET})
 
 
-def test_a_delivery_that_somebody_saw_begins_nothing_under_another_id(service, store, core):
-    """GitHub and Gitea sign the body alone: the id is for anybody to choose."""
+def test_a_replayed_delivery_with_another_id_starts_nothing(service, store, core):
+    """GitHub and Gitea sign only the body, so anybody can choose the id."""
     core.commit({"seen.py": "seen = 1\n"})
     first = accepted(push(service, core, "main", delivery="genuine"))
     ended(service, first["job_id"])
@@ -162,37 +164,37 @@ def test_a_delivery_that_somebody_saw_begins_nothing_under_another_id(service, s
     assert len(list_jobs(store)) == jobs
 
 
-def test_gitlab_may_tell_in_the_same_words_of_a_branch_that_goes_back_and_forth(service, core):
-    """Without an id or a time in what it sends, a repetition is what nothing came after."""
-    one, other = core.git("rev-parse", "main"), core.commit({"forth.py": "x = 1\n"})
-    first = gitlab_push(service, core, one, other)
+def test_identical_gitlab_deliveries_of_a_branch_that_goes_back_and_forth_are_told_apart(service, core):
+    """They contain neither id nor time, so a delivery is a repetition only if nothing came after the first."""
+    old, new = core.git("rev-parse", "main"), core.commit({"forth.py": "x = 1\n"})
+    first = gitlab_push(service, core, old, new)
     assert ended(service, accepted(first)["job_id"])["state"] == "done"
-    assert accepted(gitlab_push(service, core, one, other))["repeated"]
-    core.git("reset", "--quiet", "--hard", one)
-    assert ended(service, accepted(gitlab_push(service, core, other, one))["job_id"])["commit"] == one
-    core.git("reset", "--quiet", "--hard", other)
-    third = accepted(gitlab_push(service, core, one, other))
+    assert accepted(gitlab_push(service, core, old, new))["repeated"]
+    core.git("reset", "--quiet", "--hard", old)
+    assert ended(service, accepted(gitlab_push(service, core, new, old))["job_id"])["commit"] == old
+    core.git("reset", "--quiet", "--hard", new)
+    third = accepted(gitlab_push(service, core, old, new))
     assert not third["repeated"]
-    assert ended(service, third["job_id"])["commit"] == other
+    assert ended(service, third["job_id"])["commit"] == new
 
 
-def test_a_pull_request_that_was_opened_again_is_not_closed_by_an_old_delivery(service, core):
+def test_a_reopened_pull_request_is_not_closed_by_an_old_delivery(service, core):
     core.git("update-ref", "refs/pull/8/head", core.git("rev-parse", "main"))
 
-    def told(action, moment, delivery):
+    def send(action, moment, delivery):
         pull = {"number": 8, "updated_at": moment}
         body = {"action": action, "pull_request": pull, "repository": {"clone_url": str(core.folder)}}
         return github(service, "pull_request", body, delivery)
 
     ended(service, accepted(generic(service, repo="core", ref="pull/8"))["job_id"])
-    ended(service, accepted(told("closed", 1, "closed"))["job_id"])
+    ended(service, accepted(send("closed", 1, "closed"))["job_id"])
     ended(service, accepted(generic(service, repo="core", ref="pull/8"))["job_id"])
-    ended(service, accepted(told("synchronize", 3, "moved"))["job_id"])
-    assert accepted(told("closed", 1, "invented"))["repeated"]
+    ended(service, accepted(send("synchronize", 3, "moved"))["job_id"])
+    assert accepted(send("closed", 1, "invented"))["repeated"]
     assert "pull/8" in versions(service)
 
 
-def test_what_was_ignored_is_looked_at_anew_when_it_is_sent_again(service, core):
+def test_an_ignored_delivery_is_examined_again_if_it_is_repeated(service, core):
     core.git("branch", "later", "main")
     reason = ignored(push(service, core, "later", delivery="too-early"))
     assert "neither the default branch nor indexed" in reason
@@ -200,30 +202,32 @@ def test_what_was_ignored_is_looked_at_anew_when_it_is_sent_again(service, core)
     assert not accepted(push(service, core, "later", delivery="too-early"))["repeated"]
 
 
-def test_each_secret_has_limits_of_its_own_and_who_has_none_uses_none_up(settings, store, embedder, indexed, tmp_path):
+def test_each_secret_has_its_own_limits_and_unverified_senders_use_none_up(
+    settings, store, embedder, indexed, tmp_path
+):
     limits = LimitSettings(requests_per_minute=1, burst=2)
     file = tmp_path / "audit.jsonl"
     changed = settings.model_copy(update={"limits": limits, "audit": AuditSettings(file=file)})
     client = create_app(changed, store, embedder, lambda _: object()).test_client()
 
-    def told(secret, path="/webhooks/github"):
+    def send(secret, path="/webhooks/github"):
         raw = b'{"zen": "%s"}' % os.urandom(4).hex().encode()
         signature = hmac.new(secret.encode(), raw, sha256).hexdigest()
         headers = {"X-GitHub-Event": "ping", "X-Hub-Signature-256": f"sha256={signature}"}
         headers |= {"X-Gitea-Event": "ping", "X-Gitea-Signature": signature}
         return client.post(path, data=raw, headers=headers, content_type="application/json").status_code
 
-    assert [told("a guess at it") for _ in range(5)] == [401] * 5
-    assert [told(SECRET) for _ in range(3)] == [202, 202, 429]
-    assert told("an older secret") == 202
-    assert told(SECRET, "/webhooks/gitea") == 202
+    assert [send("a guess at it") for _ in range(5)] == [401] * 5
+    assert [send(SECRET) for _ in range(3)] == [202, 202, 429]
+    assert send("an older secret") == 202
+    assert send(SECRET, "/webhooks/gitea") == 202
     who = {json.loads(line)["principal"] for line in file.read_text().splitlines()}
     assert who == {
         "unverified sender", "github webhook, secret 1", "github webhook, secret 2", "gitea webhook, secret 2"
     }  # fmt: skip
 
 
-def test_a_branch_is_followed_once_it_is_indexed_until_it_is_deleted(service, core):
+def test_a_branch_is_followed_from_its_indexing_until_its_deletion(service, core):
     core.git("checkout", "--quiet", "-b", "topic", "main")
     core.commit({"topic.py": "x = 1\n"})
     assert "neither the default branch nor indexed" in ignored(push(service, core, "topic"))
@@ -241,30 +245,30 @@ def test_a_branch_is_followed_once_it_is_indexed_until_it_is_deleted(service, co
     assert "is not indexed" in ignored(github(service, "delete", body))
 
 
-def test_what_is_deleted_twice_is_done_twice(service, store, core):
-    """Code hosts tell of a deletion in two events; the second run finds nothing left to drop."""
+def test_two_events_of_one_deletion_are_both_accepted(service, store, core):
+    """Code hosts send two events for a deletion; the second run finds nothing left to drop."""
     core.git("branch", "twice", "main")
     ended(service, accepted(generic(service, repo="core", ref="twice"))["job_id"])
     first = accepted(push(service, core, "twice", GONE))
     core.git("branch", "-D", "twice")
     second = push(service, core, "twice", GONE).get_json()
-    for one in (first, second):
-        if one["job_id"]:
-            assert ended(service, one["job_id"])["state"] == "done"
+    for delivery in (first, second):
+        if delivery["job_id"]:
+            assert ended(service, delivery["job_id"])["state"] == "done"
 
 
-def test_a_pull_request_is_followed_once_it_is_indexed_until_it_is_closed(service, core):
+def test_a_pull_request_is_followed_from_its_indexing_until_it_is_closed(service, core):
     core.git("update-ref", "refs/pull/7/head", core.git("rev-parse", "main"))
 
-    def told(action):
+    def send(action):
         pull = {"number": 7, "head": {"sha": core.git("rev-parse", "refs/pull/7/head")}}
         body = {"action": action, "pull_request": pull, "repository": {"clone_url": str(core.folder)}}
         return github(service, "pull_request", body)
 
-    assert "pull request 7 is neither" in ignored(told("opened"))
+    assert "pull request 7 is neither" in ignored(send("opened"))
     assert ended(service, accepted(generic(service, repo="core", ref="pull/7"))["job_id"])["state"] == "done"
-    assert ended(service, accepted(told("synchronize"))["job_id"])["state"] == "done"
-    closed = ended(service, accepted(told("closed"))["job_id"])
+    assert ended(service, accepted(send("synchronize"))["job_id"])["state"] == "done"
+    closed = ended(service, accepted(send("closed"))["job_id"])
     assert (closed["kind"], closed["state"]) == ("remove", "done")
     assert "pull/7" not in versions(service)
 
@@ -355,13 +359,13 @@ def test_a_hundred_pushes_within_a_second_make_at_most_two_runs(application, sto
         (b'{"ref": "refs/heads/--x..y", "after": "1", "repository": 7}', "not the name of a branch"),
     ],
 )
-def test_junk_is_a_400_even_if_it_is_signed(service, body, says):
+def test_invalid_content_is_a_400_even_if_it_is_signed(service, body, says):
     response = github(service, "push", body)
     assert response.status_code == 400, response.text
     assert says in response.get_json()["detail"]
 
 
-def test_what_is_not_signed_is_not_read(service, store):
+def test_unsigned_content_is_not_read(service, store):
     before = len(store.list_documents("delivery:"))
     for headers in ({}, {"X-Hub-Signature-256": "sha256=" + "0" * 64}):
         response = service.post("/webhooks/github", data=b"{", headers=headers)
@@ -379,7 +383,7 @@ def test_without_a_secret_an_endpoint_refuses_and_says_what_to_set(settings, sto
         assert f"{provider}_secrets" in response.get_json()["detail"]
 
 
-def test_an_unknown_repository_is_left_alone_unless_the_settings_say_otherwise(
+def test_an_unknown_repository_is_ignored_unless_the_settings_say_otherwise(
     service, settings, store, embedder, place, application
 ):
     newcomer = place.repository("newcomer", {"a.py": "x = 1\n"})
@@ -391,15 +395,15 @@ def test_an_unknown_repository_is_left_alone_unless_the_settings_say_otherwise(
     indexer = application.extensions["codequarry.indexer"]
     adding = create_app(open_settings, store, embedder, lambda _: indexer).test_client()
     assert ended(service, accepted(push(adding, newcomer, "main"))["job_id"])["state"] == "done"
-    assert "newcomer" in {one["name"] for one in service.get("/repos").get_json()["repos"]}
+    assert "newcomer" in {repo["name"] for repo in service.get("/repos").get_json()["repos"]}
 
 
-def test_the_log_of_deliveries_tells_what_became_of_each(service, core):
+def test_the_log_of_deliveries_has_the_outcome_of_each(service, core):
     core.commit({"logged.py": "logged = 1\n"})
     push(service, core, "main", delivery="logged")
     push(service, core, "nowhere", "1" * 40, delivery="left-alone")
     log = service.get("/deliveries?limit=2").get_json()["deliveries"]
-    assert [one["delivery_id"] for one in log] == ["left-alone", "logged"]
+    assert [delivery["delivery_id"] for delivery in log] == ["left-alone", "logged"]
     left, done = log
     assert (left["result"], left["repo"], left["ref"], left["job_id"]) == (
         "ignored",
@@ -412,7 +416,7 @@ def test_the_log_of_deliveries_tells_what_became_of_each(service, core):
     assert service.get("/deliveries?limit=0").status_code == 400
 
 
-def test_the_line_for_ci_systems_works_as_it_stands_in_the_documentation(application, core):
+def test_the_script_for_ci_systems_in_the_documentation_works(application, core):
     [script] = re.findall(r"```bash\n(.*?)```", PAGE.read_text(), re.S)
     commit = core.commit({"from_ci.py": "z = 1\n"})
     server = make_server("127.0.0.1", 0, application, threaded=True)
@@ -430,6 +434,6 @@ def test_the_line_for_ci_systems_works_as_it_stands_in_the_documentation(applica
     assert ended(application.test_client(), job)["commit"] == commit
 
 
-def test_secrets_are_long_enough_to_be_secret():
+def test_secrets_must_be_long_enough():
     with pytest.raises(ValueError, match="8 characters"):
         SettingsModel.model_validate({"webhooks": {"github_secrets": [""]}})

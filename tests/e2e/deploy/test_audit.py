@@ -1,4 +1,4 @@
-"""`.ci/audit` against a server that speaks the protocol of the database of vulnerabilities."""
+"""`.ci/audit` against a server that implements the protocol of the vulnerability database."""
 
 import json
 import os
@@ -27,10 +27,10 @@ VULNERABILITY = {
 
 
 class Database(BaseHTTPRequestHandler):
-    """Answers about one package at a time."""
+    """Answers queries about one package at a time."""
 
     def do_POST(self) -> None:
-        """Answer what the server was told to."""
+        """Answer as the server was configured."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["package"]["name"]
         server: Any = self.server
         server.asked.add(asked)
@@ -41,7 +41,7 @@ class Database(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -64,14 +64,14 @@ def audit(port: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
-def test_an_audit_asks_about_every_package_and_ends_well_where_none_is_vulnerable() -> None:
+def test_an_audit_asks_about_every_package_and_succeeds_if_none_is_vulnerable() -> None:
     with database() as server:
         done = audit(server.server_port)
     assert done.returncode == 0, done.stderr
     assert {"flask", "opensearch-py", "pytest", "ruff"} <= server.asked
 
 
-def test_an_audit_fails_and_names_the_package_that_is_vulnerable() -> None:
+def test_an_audit_fails_and_names_the_vulnerable_package() -> None:
     with database(vulnerable=("flask",)) as server:
         done = audit(server.server_port)
     assert done.returncode == 1

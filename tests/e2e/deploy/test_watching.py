@@ -1,4 +1,4 @@
-"""Panels and alert rules against what service, worker and beat really export, run by the commands of compose.yaml."""
+"""Panels and alert rules against what service, worker and beat export when run by the commands of compose.yaml."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from codequarry.shared.jobs.job_list import read_job, submit
 from codequarry.shared.telemetry.instruments import METRICS
 from tests.e2e.deploy.installation import DEPLOY, free_port, until
 
-# Every series has these from whoever asks for it; `up` is said by Prometheus itself.
+# Prometheus adds these labels to every series, and exports `up` itself.
 OF_PROMETHEUS = {"job", "instance"}
 SELECTOR = re.compile(r"\b(codequarry_\w+|up)\b(?:\{([^}]*)\})?")
 MATCHER = re.compile(r"(\w+)\s*(=~|=|!=|!~)\s*\"([^\"]*)\"")
@@ -23,7 +23,7 @@ GROUPING = re.compile(r"\b(?:by|on)\s*\(([^)]*)\)")
 
 
 def panels() -> Iterator[tuple[str, str]]:
-    """Yield every expression of the dashboards, with where it stands."""
+    """Yield every expression of the dashboards, with its place."""
     for path in sorted((DEPLOY / "grafana" / "dashboards").glob("*.json")):
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel["targets"]:
@@ -39,14 +39,14 @@ def alerts() -> Iterator[tuple[str, str]]:
             yield rule["alert"], rule["expr"]
 
 
-# Masked, and counted.
+# Its masking is counted.
 PASSWORD = "x7Kq2vL9mT4w"
 EXPRESSIONS = [*panels(), *alerts()]
 
 
 @pytest.fixture(scope="module")
 def exported(installation, store) -> dict[str, list[dict[str, str]]]:
-    """Have everything happen once that is counted, and return all series: name to the labels of each."""
+    """Make everything happen once that is counted, and return all series: name to the labels of each."""
     folder = installation.folder / "core"
     origin = repository(folder, f'PASSWORD = "{PASSWORD}"\n\n\ndef retry_later(job):\n    return job\n')
     status, added = installation.ask("/repos", {"origin": origin})
@@ -67,7 +67,10 @@ def exported(installation, store) -> dict[str, list[dict[str, str]]]:
     (installation.folder / "broken" / "store").write_text("no folder")
     variables = {"CODEQUARRY_HOME": str(installation.folder / "broken"), "CODEQUARRY_METRICS__PORT": str(broken)}
     installation.start("api", "--port", str(free_port()), **variables)
-    until(lambda: "codequarry_store_errors_total" in installation.samples(broken), "the broken service says nothing")
+    until(
+        lambda: "codequarry_store_errors_total" in installation.samples(broken),
+        "the broken service exports no store errors",
+    )
     until(
         lambda: "codequarry_repository_behind_seconds" in installation.samples(installation.metrics["api"]),
         "the repository that is behind is not named",
@@ -80,7 +83,7 @@ def exported(installation, store) -> dict[str, list[dict[str, str]]]:
 
 
 def repository(folder: Path, text: str) -> str:
-    """Commit a file to a repository, which is made where it is not there, and return its origin."""
+    """Commit a file to a repository, which is made if it does not exist, and return its origin."""
     folder.mkdir(exist_ok=True)
     (folder / "retry.py").write_text(text)
     git = ["git", "-C", str(folder), "-c", "user.name=Test", "-c", "user.email=test@example.org"]
@@ -90,13 +93,13 @@ def repository(folder: Path, text: str) -> str:
 
 
 def ended(store, job_id: str, state: str) -> None:
-    """Wait until a job has ended as it should."""
+    """Wait until a job has ended in this state."""
     job = until(lambda: (job := read_job(store, job_id)) and job.is_finished and job, f"job {job_id} did not end")
     assert job.state == state, job
 
 
 @pytest.mark.parametrize(("place", "expression"), EXPRESSIONS, ids=[place for place, _ in EXPRESSIONS])
-def test_what_is_asked_for_is_exported_with_these_labels(place, expression, exported):
+def test_every_expression_uses_exported_series_and_labels(place, expression, exported):
     grouped = {label.strip() for labels in GROUPING.findall(expression) for label in labels.split(",") if label.strip()}
     known: set[str] = set()
     for name, selector in SELECTOR.findall(expression):
@@ -112,30 +115,31 @@ def test_what_is_asked_for_is_exported_with_these_labels(place, expression, expo
             values = {labels[label] for labels in exported[name] if label in labels}
             for wanted in value.split("|") if operator == "=~" else [value]:
                 assert wanted in values, f'{place}: {name} has no {label}="{wanted}", only {sorted(values)}'
-    assert known, f"{place}: nothing is asked for"
-    assert grouped <= known, f"{place}: {grouped - known} are no labels"
+    assert known, f"{place}: the expression uses no series"
+    assert grouped <= known, f"{place}: {grouped - known} are not labels"
 
 
-def test_all_that_is_declared_is_exported_with_its_labels_and_nothing_else(exported):
+def test_exactly_the_declared_metrics_are_exported_with_their_labels(exported):
     for metric in METRICS:
         name = f"{metric.exported}_bucket" if metric.kind == "histogram" else metric.exported
         labels = set(metric.labels) | ({"le"} if metric.kind == "histogram" else set())
-        assert {frozenset(one) for one in exported.get(name, [])} == {frozenset(labels)}, name
+        assert {frozenset(series) for series in exported.get(name, [])} == {frozenset(labels)}, name
     declared = tuple(metric.name for metric in METRICS)
     assert all(name.startswith(declared) for name in exported if name.startswith("codequarry_"))
 
 
 def test_labels_are_bounded(exported):
     values = {
-        label: {one[label] for labels in exported.values() for one in labels if label in one} for label in ("repo",)
+        label: {series[label] for labels in exported.values() for series in labels if label in series}
+        for label in ("repo",)
     }
     assert values == {"repo": {"core"}}
-    said = json.dumps(exported)
+    text = json.dumps(exported)
     for secret in ("retry", "k" * 40, "nowhere", PASSWORD):
-        assert secret not in said
+        assert secret not in text
 
 
-def test_every_panel_and_rule_is_looked_at_by_somebody():
+def test_every_metric_is_used_by_a_panel_or_rule():
     asked = {name for _, expression in EXPRESSIONS for name, _ in SELECTOR.findall(expression)}
     shown = {re.sub(r"_(bucket|sum|count)$", "", name) for name in asked}
-    assert {metric.exported for metric in METRICS} - shown == set(), "a metric that nobody looks at"
+    assert {metric.exported for metric in METRICS} - shown == set(), "a metric that no panel or rule uses"

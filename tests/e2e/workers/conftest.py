@@ -22,12 +22,12 @@ from codequarry.shared.settings.sources import variable_of
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.port import Store
 
-# Something that hangs fails its test instead of the whole run.
+# A hanging process fails its test instead of the whole run.
 TIMEOUT_SECONDS = 90
 
 
 class Crew:
-    """An index, the service's way of asking for work, and the processes that do it."""
+    """An index, the service's way to submit jobs, and the processes that run them."""
 
     def __init__(self, folder: Path, url: str, embedder: Embedder, settings: Mapping[str, object]) -> None:
         self.folder = folder
@@ -55,11 +55,11 @@ class Crew:
 
     @property
     def workshop(self) -> Workshop:
-        """What the test itself works with."""
+        """The workshop of the test itself."""
         return Workshop(self.store, self.embedder, self.settings)
 
     def start(self, *arguments: object, **variables: object) -> subprocess.Popen[bytes]:
-        """Start a command as a process group of its own; keywords are settings, with two underscores for the dot."""
+        """Start a command in a new process group; keywords are settings, with two underscores for the dot."""
         named = {key.replace("__", "."): value for key, value in variables.items()}
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CODEQUARRY_", "GIT_"))}
         own = {variable_of(key): _text(value) for key, value in (self._variables | named).items()}
@@ -81,7 +81,7 @@ class Crew:
         return self.start("worker", **variables)
 
     def own_home(self, at: int) -> dict[str, object]:
-        """Return the settings of a worker on a machine of its own, as far as the store allows."""
+        """Return the settings of a worker on a separate machine, as far as the store allows."""
         return {} if self.settings.store == "embedded" else {"home": self.folder / f"home-{at}"}
 
     def start_beat(self) -> subprocess.Popen[bytes]:
@@ -89,11 +89,11 @@ class Crew:
         return self.start("beat")
 
     def submit(self, request: JobRequest) -> Job:
-        """Ask for work as the service does."""
+        """Submit a job as the service does."""
         return self.indexer.submit(request)
 
     def until(self, what: Callable[[], object], why: str) -> None:
-        """Wait until something is so."""
+        """Wait for a condition."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while not what():
             assert time.monotonic() < deadline, f"{why}; {list_jobs(self.store)}\n{self.logs()}"
@@ -111,11 +111,11 @@ class Crew:
         return found
 
     def logs(self) -> str:
-        """Return what all processes have said."""
+        """Return the output of all processes."""
         return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("log-*")))
 
     def stop(self) -> None:
-        """Kill what still runs."""
+        """Kill the processes that still run."""
         for process in self.processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -128,7 +128,7 @@ def _text(value: object) -> str:
 
 @pytest.fixture
 def make_crew(tmp_path: Path, queue_server, embedder: Embedder) -> Iterator[Callable[..., Crew]]:
-    """Give a function that opens an index whose work is done by workers; arguments are settings by their keys."""
+    """Yield a function that opens an index with workers; its argument maps keys of settings to values."""
     made: list[Crew] = []
 
     def make(settings: Mapping[str, object] = {}) -> Crew:
@@ -145,5 +145,5 @@ def make_crew(tmp_path: Path, queue_server, embedder: Embedder) -> Iterator[Call
 
 @pytest.fixture
 def crew(make_crew: Callable[..., Crew]) -> Crew:
-    """Give such an index in a folder."""
+    """Return an index with workers."""
     return make_crew()

@@ -1,4 +1,4 @@
-"""Messages to workers: one for each job, with no more in it than its id, also over TLS."""
+"""Messages to workers: one for each job, which contains only its id, also over TLS."""
 
 import json
 import socket
@@ -43,7 +43,7 @@ def test_a_burst_is_one_message_and_each_priority_has_its_list(crew, queue_serve
 
 
 class TlsDoor:
-    """TLS before a server that has none: decrypts what comes and hands it on."""
+    """A TLS proxy for a server without TLS."""
 
     def __init__(self, port: int, certificate) -> None:
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -119,6 +119,9 @@ def test_the_account_of_the_queue_is_never_shown(crew):
     assert "planted-secret" not in repr(settings)
     assert celery_options(settings)["broker_url"].endswith("planted-secret@127.0.0.1:1/0")
     worker = crew.start_worker(queue__url="redis://:planted-secret@127.0.0.1:1/0")
-    crew.until(lambda: "Cannot connect" in crew.logs() or worker.poll() is not None, "it did not look for the queue")
+    crew.until(
+        lambda: "Cannot connect" in crew.logs() or worker.poll() is not None,
+        "the worker did not try to reach the queue",
+    )
     assert worker.poll() is None, crew.logs()
     assert "planted-secret" not in crew.logs()

@@ -1,4 +1,4 @@
-"""What does not belong into the queue or the catalog: workers say so in a line and go on."""
+"""Invalid entries in the queue and the catalog: workers report them in one line and continue."""
 
 import json
 
@@ -14,7 +14,7 @@ EMPTY = "W1tdLCB7fSwge31d"  # [[], {}, {}]
 
 
 def envelope(body=EMPTY, task=RUN_JOB, **properties):
-    """Return a message as Celery puts it into Redis."""
+    """Return a message as Celery stores it in Redis."""
     headers = {"lang": "py", "task": task, "id": "poison", "root_id": "poison", "argsrepr": "()", "retries": 0}
     known = {
         "correlation_id": "poison",
@@ -60,7 +60,7 @@ POISON = {
 
 @pytest.fixture
 def server(queue_server):
-    """Give a client of the queue's server, emptied."""
+    """Yield a client of the queue's server, emptied."""
     with redis.Redis.from_url(queue_server.url) as client:
         client.flushall()
         yield client
@@ -68,13 +68,13 @@ def server(queue_server):
 
 
 def does_jobs(crew, workspace, name):
-    """Tell that a job is done that is asked for now."""
+    """Return whether a job submitted now is done."""
     repository = workspace.repository(name, {"a.py": "def retry():\n    pass\n"})
     [job] = crew.ended([crew.submit(JobRequest(name, str(repository.folder)))])
     return job.state == "done"
 
 
-def test_poisoned_messages_end_no_worker(crew, workspace, server):
+def test_poisoned_messages_stop_no_worker(crew, workspace, server):
     for number, poison in enumerate(POISON.values()):
         server.lpush(SCAN if number % 2 else CONTROL, poison)
     worker = crew.start_worker()
@@ -87,7 +87,7 @@ def test_poisoned_messages_end_no_worker(crew, workspace, server):
 WRONG_KEYS = (SCAN, CONTROL, f"{SCAN}\x06\x166", "unacked", "unacked_index", f"_kombu.binding.{SCAN}")
 
 
-def test_keys_of_the_wrong_type_end_no_worker(crew, workspace, server):
+def test_keys_of_the_wrong_type_stop_no_worker(crew, workspace, server):
     for key in WRONG_KEYS:
         server.set(key, "an operator's")
     worker = crew.start_worker()
@@ -111,7 +111,7 @@ SHAPES = {
 }
 
 
-def test_jobs_of_a_broken_shape_end_no_worker(crew, workspace):
+def test_malformed_jobs_stop_no_worker(crew, workspace):
     for name, body in SHAPES.items():
         for prefix in (JOB_PREFIX, ENDED_PREFIX):
             crew.store.write_document(prefix + name, body, None)

@@ -1,4 +1,4 @@
-"""One big import by several worker processes, some of which die."""
+"""One large import by several worker processes, some of which die."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ SHARED = {"indexing.batch_files": 10, "queue.share_files": 50}
 def contents(store):
     """Return the chunks of all rows with their vectors."""
     [timeline] = read_head(store).timelines
-    rows = [one.row for one in store.history(timeline) if hasattr(one, "row")]
+    rows = [stored.row for stored in store.history(timeline) if hasattr(stored, "row")]
     vectors = store.cached_vectors({row.vector_key for row in rows})
     return {(row.chunk.path, row.chunk.blob, row.chunk.id, row.chunk.text): vectors[row.vector_key] for row in rows}
 
@@ -33,7 +33,7 @@ def check_same(crew, repository, make_workshop) -> None:
     made, expected = contents(crew.store), contents(alone.store)
     assert made.keys() == expected.keys()
     assert all(np.abs(made[key] - expected[key]).max() < 1e-6 for key in made)
-    # Brings the commit into a mirror of the test's own, and nothing into the index.
+    # Fetches the commit into the test's own mirror, and changes nothing in the index.
     assert not index_repository(IndexRequest(repository.origin), crew.workshop).changed
     head = read_head(crew.store)
     timeline = head.defaults["core"]
@@ -44,7 +44,7 @@ def check_same(crew, repository, make_workshop) -> None:
 
 
 def helper_of(crew, job):
-    """Return the id of a process that takes part and has a batch in hand; None where there is none just now."""
+    """Return the pid of a helper that has claimed an unwritten batch, or None."""
     holder = read_job(crew.store, job.id).holder.split(" ")[2:3]
     for document in crew.store.list_documents("batch:"):
         claimant = str(document.body.get("claimant", "")).split(" ")
@@ -54,13 +54,13 @@ def helper_of(crew, job):
 
 
 def shared_import(crew, repository, workers=3):
-    """Begin an import that several share, and return its job and somebody who takes part."""
+    """Start an import that several workers share, and return its job and a helper."""
     crew.start_beat()
     for at in range(workers):
         crew.start_worker(**crew.own_home(at))
     job = crew.submit(JobRequest("core", repository.origin))
     helpers = []
-    crew.until(lambda: helpers.append(helper_of(crew, job)) or helpers[-1], "nobody took part")
+    crew.until(lambda: helpers.append(helper_of(crew, job)) or helpers[-1], "no worker helped")
     return job, helpers[-1]
 
 
@@ -79,19 +79,17 @@ def kill_a_helper(crew, repository):
     [done] = crew.ended([job])
     assert (done.state, done.attempts) == ("done", 1)
     assert len(started) > 1
-    crew.until(lambda: not any(map(is_running, started)), "what it had started runs on")
+    crew.until(lambda: not any(map(is_running, started)), "its child processes still run")
 
 
-def test_three_workers_write_what_one_writes_although_a_helper_is_killed(make_crew, make_repository, make_workshop):
+def test_three_workers_write_the_same_as_one_although_a_helper_is_killed(make_crew, make_repository, make_workshop):
     crew = make_crew(SHARED)
     repository = make_repository("core", FILES)
     kill_a_helper(crew, repository)
     check_same(crew, repository, make_workshop)
 
 
-def test_a_helper_that_is_told_to_end_gives_its_batches_back_and_leaves_nothing_running(
-    make_crew, make_repository, make_workshop
-):
+def test_a_terminated_helper_returns_its_batches_and_leaves_nothing_running(make_crew, make_repository, make_workshop):
     crew = make_crew(SHARED)
     repository = make_repository("core", FILES)
     job, helper = shared_import(crew, repository)
@@ -99,14 +97,14 @@ def test_a_helper_that_is_told_to_end_gives_its_batches_back_and_leaves_nothing_
     started = tree(worker.pid)
     worker.terminate()
     assert worker.wait(60) == 0
-    crew.until(lambda: not any(map(is_running, started)), "what it had started runs on")
+    crew.until(lambda: not any(map(is_running, started)), "its child processes still run")
     [done] = crew.ended([job])
     assert (done.state, done.attempts) == ("done", 1)
     check_same(crew, repository, make_workshop)
 
 
 @pytest.mark.opensearch
-def test_the_same_on_opensearch_where_each_worker_has_its_own_mirrors(
+def test_on_opensearch_each_worker_has_its_own_mirrors_and_the_result_is_the_same(
     make_crew, make_repository, make_workshop, opensearch_node, embedder
 ):
     with opensearch_node.empty_index(embedder.dimension) as index:
@@ -119,14 +117,14 @@ def test_the_same_on_opensearch_where_each_worker_has_its_own_mirrors(
         crew.stop()
 
 
-def test_a_coordinator_that_is_killed_is_followed_by_another(make_crew, make_repository, make_workshop):
+def test_a_killed_coordinator_is_replaced_by_another(make_crew, make_repository, make_workshop):
     crew = make_crew(SHARED)
     repository = make_repository("core", FILES)
     crew.start_beat()
     for _ in range(2):
         crew.start_worker()
     job = crew.submit(JobRequest("core", repository.origin))
-    crew.until(lambda: len(crew.store.list_documents("batch:")) > 60, "the import did not begin")
+    crew.until(lambda: len(crew.store.list_documents("batch:")) > 60, "the import did not start")
     os.kill(int(read_job(crew.store, job.id).holder.split(" ")[2]), signal.SIGKILL)
     [done] = crew.ended([job])
     assert (done.state, done.attempts) == ("done", 2)

@@ -1,4 +1,4 @@
-"""Jobs done by worker processes, whatever dies meanwhile."""
+"""Jobs of worker processes, whatever dies meanwhile."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from codequarry.shared.jobs.job_list import change_job, list_jobs, read_job, sub
 from codequarry.shared.jobs.lifecycle import cancelled
 
 FILES = {f"src/d{number % 7}/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(40)}
-# Long enough to be met in the middle: many batches of few files.
+# Long enough to be interrupted: many batches of few files.
 MANY = {
     f"src/d{number % 17}/f{number}.py": f"def step_{number}(x):\n    return x + {number}\n" for number in range(500)
 }
@@ -32,7 +32,7 @@ def request(repository, **fields) -> JobRequest:
 
 
 def in_the_middle(crew, repo: str):
-    """Return a condition: an import of a repository has written some batches and not all."""
+    """Return a condition that holds when an import of a repository has written some batches but not all."""
 
     def look() -> bool:
         head = read_head(crew.store)
@@ -52,17 +52,19 @@ def check_clean(crew, repo: str) -> None:
     assert crew.store.list_documents("batch:") == crew.store.list_documents("chore:") == []
 
 
-def test_workers_do_what_the_service_was_asked_for(crew, make_repository):
+def test_workers_run_the_jobs_submitted_by_the_service(crew, make_repository):
     repositories = [make_repository(name, FILES | {"only.py": f"{name} = 1\n"}) for name in ("core", "site", "tool")]
-    jobs = [crew.submit(request(one)) for one in repositories]
+    jobs = [crew.submit(request(repository)) for repository in repositories]
     crew.start_worker()
     done = crew.ended(jobs)
     assert [(job.state, job.percent) for job in done] == [("done", 100)] * 3
-    assert [job.commit for job in done] == [one.git("rev-parse", "HEAD").decode().strip() for one in repositories]
+    assert [job.commit for job in done] == [
+        repository.git("rev-parse", "HEAD").decode().strip() for repository in repositories
+    ]
     assert set(read_head(crew.store).defaults) == {"core", "site", "tool"}
 
 
-def test_a_worker_serves_what_its_processes_count(crew, make_repository):
+def test_a_worker_exports_the_metrics_of_its_processes(crew, make_repository):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -84,13 +86,13 @@ def test_a_worker_serves_what_its_processes_count(crew, make_repository):
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["its-process", "the-whole-worker"])
-def test_a_job_whose_worker_is_killed_is_finished_by_another(make_crew, make_repository, whole):
+def test_a_job_of_a_killed_worker_is_finished_by_another(make_crew, make_repository, whole):
     crew = make_crew(SLOWLY)
     repository = make_repository("core", MANY)
     crew.start_beat()
     crew.start_worker()
     job = crew.submit(request(repository))
-    crew.until(in_the_middle(crew, "core"), "the import did not begin")
+    crew.until(in_the_middle(crew, "core"), "the import did not start")
     holder = int(read_job(crew.store, job.id).holder.split(" ")[2])
     if whole:
         os.killpg(crew.processes[1].pid, signal.SIGKILL)
@@ -103,13 +105,13 @@ def test_a_job_whose_worker_is_killed_is_finished_by_another(make_crew, make_rep
     check_clean(crew, "core")
 
 
-def test_a_worker_that_is_told_to_end_gives_its_job_back_and_another_goes_on(make_crew, make_repository):
-    """Nothing that was written is thrown away, and it does not count as a failure."""
+def test_a_terminated_worker_returns_its_job_and_another_continues_it(make_crew, make_repository):
+    """Written batches are kept, and the job does not count as failed."""
     crew = make_crew(SLOWLY)
     repository = make_repository("core", MANY)
     worker = crew.start_worker()
     job = crew.submit(request(repository))
-    crew.until(in_the_middle(crew, "core"), "the import did not begin")
+    crew.until(in_the_middle(crew, "core"), "the import did not start")
     os.killpg(worker.pid, signal.SIGTERM)
     assert worker.wait(timeout=60) == 0
     left = read_job(crew.store, job.id)
@@ -125,33 +127,33 @@ def test_a_worker_that_is_told_to_end_gives_its_job_back_and_another_goes_on(mak
 
 
 def test_reminders_do_not_pile_up_while_no_worker_takes_them(crew, queue_server):
-    """They do not expire either: whoever takes one may have another clock."""
+    """They do not expire either, because a worker may have a different clock."""
     with closing(queue_server.client()) as client:
         client.lpush("control", *[b"{}"] * MOST_REMINDERS)
         crew.start_beat()
-        crew.until(lambda: "beat begins" in crew.logs(), "beat did not begin")
+        crew.until(lambda: "beat begins" in crew.logs(), "beat did not start")
         time.sleep(2 * LOOK_SECONDS)
         assert client.llen("control") == MOST_REMINDERS
         client.delete("control")
-        crew.until(lambda: client.llen("control"), "nobody was reminded")
-        [message] = [json.loads(one) for one in client.lrange("control", 0, 0)]
+        crew.until(lambda: client.llen("control"), "no reminder was sent")
+        [message] = [json.loads(body) for body in client.lrange("control", 0, 0)]
         assert message["headers"]["expires"] is None
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["while-all-wait", "while-a-job-runs"])
-def test_the_queue_may_go_and_come_back_and_no_job_is_lost(make_crew, make_repository, queue_server, busy):
-    """What ran goes on although its message can't be acknowledged; what was asked for meanwhile is told later."""
+def test_a_queue_outage_loses_no_job(make_crew, make_repository, queue_server, busy):
+    """A running job continues although its message can't be acknowledged; jobs submitted meanwhile run later."""
     crew = make_crew(SLOWLY)
     repositories = [make_repository(name, FILES) for name in ("site", "tool")]
     crew.start_beat()
     crew.start_worker()
     jobs = [crew.submit(request(make_repository("core", MANY if busy else FILES)))]
     if busy:
-        crew.until(in_the_middle(crew, "core"), "the import did not begin")
+        crew.until(in_the_middle(crew, "core"), "the import did not start")
     else:
         crew.ended(jobs)
     queue_server.stop()
-    jobs += [crew.submit(request(one)) for one in repositories]
+    jobs += [crew.submit(request(repository)) for repository in repositories]
     assert [job.state for job in list_jobs(crew.store, ("queued",))] == ["queued"] * 2
     assert [job.attempts for job in crew.ended(jobs[:1])] == [1]
     queue_server.start()
@@ -163,7 +165,7 @@ def test_a_push_overtakes_a_running_import_with_one_worker_process(make_crew, ma
     big, small = make_repository("big", MANY), make_repository("small", FILES)
     crew.start_worker()
     first = crew.submit(request(big))
-    crew.until(in_the_middle(crew, "big"), "the import did not begin")
+    crew.until(in_the_middle(crew, "big"), "the import did not start")
     claim_repository(crew.store, Repository("small", small.origin, "main"))
     pushed = crew.submit(request(small, trigger="webhook", priority=PRIORITIES["change"]))
     crew.ended([pushed])
@@ -173,7 +175,7 @@ def test_a_push_overtakes_a_running_import_with_one_worker_process(make_crew, ma
     check_clean(crew, "big")
 
 
-def test_what_commands_ask_for_is_done_where_no_beat_runs(crew, make_repository):
+def test_jobs_of_commands_are_run_without_beat(crew, make_repository):
     repository = make_repository("core", FILES)
     crew.start_worker()
     assert crew.start("repos", "add", repository.origin).wait(60) == 0

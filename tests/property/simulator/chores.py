@@ -1,4 +1,4 @@
-"""Undoing, dropping and purging: noted before they begin, so that whoever runs next finishes them."""
+"""Undoing, dropping and purging, recorded before they begin so that the next run can finish them."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tests.property.simulator.world import GRACE, Steps, World, unless_conflict
 
 
 def abandon(world: World, timeline: int, number: int, holder: str) -> Steps:
-    """Abort a transaction and remove what it did."""
+    """Abort a transaction and undo its writes."""
     world.undos.add((timeline, number))
     if not world.keeps(Rule.ABORT_FIRST):
         yield from undo(world, timeline, number)
@@ -40,7 +40,7 @@ def discard(world: World, timeline: int, number: int, holder: str) -> Steps:
 
 
 def drop(world: World, timeline: int) -> Steps:
-    """Drop a timeline that readers may hold; its rows go after the grace."""
+    """Drop a timeline that readers may still use; its rows are purged after the grace period."""
     if (yield from drop_from_head(world, timeline)):
         world.events["dropped"] += 1
         yield from purge_later(world, timeline)
@@ -49,7 +49,7 @@ def drop(world: World, timeline: int) -> Steps:
 def drop_from_head(world: World, timeline: int) -> Steps:
     def change(head: Head) -> tuple[Head, None]:
         if timeline not in head.timelines:
-            raise Conflict("somebody else was faster")
+            raise Conflict("another run was faster")
         if not world.keeps(Rule.PINNED_IS_NOT_DROPPED):
             others = {key: _unpinned(state) if key != timeline else state for key, state in head.timelines.items()}
             bare = transactions.drop_timeline(replace(head, timelines=others), timeline)
@@ -67,7 +67,7 @@ def _unpinned(state):
 
 
 def purge_later(world: World, timeline: int) -> Steps:
-    """Purge a dropped timeline: who did not see when it was dropped waits the whole grace too."""
+    """Purge a dropped timeline after the whole grace period, even if another run dropped it."""
     if world.keeps(Rule.GRACE):
         yield world.clock + GRACE + 1
     yield from purge(world, timeline)
@@ -82,7 +82,7 @@ def purge(world: World, timeline: int) -> Steps:
 
 
 def finish_chores(world: World) -> Steps:
-    """Finish what others noted and did not end."""
+    """Finish the chores that other runs recorded but did not complete."""
     yield
     head = world.head
     for timeline, number in list(world.undos):

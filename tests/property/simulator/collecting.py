@@ -1,4 +1,4 @@
-"""The collector: raises a floor, waits, deletes what nobody may ask for any more; drops what is out of use."""
+"""The collector: raises a floor, waits, deletes rows that can't be read any more, and drops unused timelines."""
 
 from codequarry.shared.errors import Conflict
 from codequarry.shared.versions import transactions
@@ -45,7 +45,7 @@ def _below(world: World, pins: frozenset[int], floor: int) -> set[int]:
 
 
 def _raise_floor(world: World, timeline: int, published: int, floor: int) -> Steps:
-    """Raise the floor, giving up the pins of what is below it; return the head after it."""
+    """Raise the floor and release the pins of transactions below it; return the new head, or None on a conflict."""
     yield
     kept = [number for number in world.published[timeline] if floor <= number <= published]
     records = [world.records.get((timeline, number)) for number in kept]

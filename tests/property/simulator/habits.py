@@ -1,9 +1,9 @@
-"""How often each thing happens in one schedule: drawn by seed, since what is rare in most must be common in some."""
+"""How often each event happens in a schedule: drawn by seed, so that every rare event is common in some schedules."""
 
 import random
 from dataclasses import dataclass, replace
 
-# Branches come and go over a base that moves and is collected, while readers hold them: all of it must be common.
+# Branches come and go over a base that moves and is collected while readers use them: all of this must be common.
 BRANCHES = {
     "steps": 900,
     "repos": ("r",),
@@ -20,7 +20,7 @@ BRANCHES = {
     "stalls": 0.003,
     "deaths": 0.0,
 }
-# Workers stand still for long while others publish, and collect, what they had begun.
+# Workers stall for a long time while others publish their transactions and collect.
 SLEEPERS = {
     "steps": 900,
     "repos": ("r",),
@@ -42,7 +42,7 @@ SLEEPERS = {
 
 @dataclass(frozen=True)
 class Habits:
-    """Chances at each step of the schedule; those of ``redeliveries`` and ``losses`` are for each batch."""
+    """Chances at each step of the schedule; ``redeliveries`` and ``losses`` are chances for each batch."""
 
     steps: int
     repos: tuple[str, ...]

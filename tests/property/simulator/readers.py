@@ -1,4 +1,4 @@
-"""Readers: they take H and O once, read rows in several later steps, and compare what they saw with the truth."""
+"""Readers: they take H and O once, read rows in several later steps, and compare the rows with the truth."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ Seen = Counter[tuple[str, int]]
 
 
 def read_head(world: World) -> Steps:
-    """Read every repository at head: each must be at the one commit that its default timeline had."""
+    """Read every repository at head: each must show the one commit that its default timeline had."""
     yield
     head = world.head
     rows = yield from _read(world, head, lambda head: head_snapshot(head), dict(head.defaults), head)
@@ -25,7 +25,7 @@ def read_head(world: World) -> Steps:
 
 
 def read_version(world: World) -> Steps:
-    """Read one published commit of one timeline, an overlay's too."""
+    """Read one published commit of one timeline, possibly an overlay."""
     yield
     head = world.head
     overlays_only = world.chance.random() < world.habits.overlay_reads
@@ -51,7 +51,7 @@ def check_version(world: World, head: Head, timeline: int, number: int) -> Steps
 
 
 def _read(world: World, head: Head, snapshot_of, timelines, first: Head) -> Steps:
-    """Read path by path; return the rows by timeline, or None where the request took longer than any may."""
+    """Read path by path; return the rows by timeline, or None if the read took longer than a request may."""
     since = world.clock
     rows: dict[int, Seen] = {}
     for timeline in timelines.values() if isinstance(timelines, dict) else timelines:
@@ -78,7 +78,7 @@ def _compare(world: World, what: str, seen: Seen, commit: int) -> None:
 
 
 def audit(world: World) -> None:
-    """See that every commit that may be asked for is right now, once everything has become visible."""
+    """Check every commit that can be read, after all rows have become visible."""
     world.rows.refresh()
     head = world.head
     for timeline in head.timelines:

@@ -1,4 +1,4 @@
-"""Rows as an engine keeps them: by id, searchable only after a refresh, changed by query one row at a time."""
+"""Rows as an engine keeps them: by id, searchable only after a refresh, changed by queries one row at a time."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from codequarry.shared.model import Snapshot
 from codequarry.shared.versions.snapshots import OPEN, is_live
 from tests.property.simulator.rules import Rule
 
-# Each file version has one chunk row and then its file record.
+# Each file version has one chunk row, followed by its file record.
 CHUNK, RECORD = 0, 1
 
 
@@ -23,7 +23,7 @@ class Row(NamedTuple):
 
 
 class Rows:
-    """All rows of an index. What takes an engine several writes yields between them, so that all else may happen."""
+    """All rows of an index. Operations that take an engine several writes yield between them to let others act."""
 
     def __init__(self, left_out: Collection[Rule]) -> None:
         self._left_out = left_out
@@ -56,7 +56,7 @@ class Rows:
         self._unseen.clear()
 
     def _change(self, fits: Callable[[Row], bool], change: Callable[[Row], Row | None]) -> Iterator[None]:
-        """Change what fits: found among what is searchable, checked once more in the write of each row."""
+        """Change matching rows: found among the searchable rows, and checked again when each row is written."""
         while True:
             self.refresh()
             found = [key for key, row in self._searchable.items() if fits(row)]
@@ -99,11 +99,11 @@ class Rows:
         yield from self._change(lambda row: row.timeline == timeline, lambda _: None)
 
     def written(self, timeline: int, number: int) -> list[Row]:
-        """Return what a transaction wrote, as far as it is searchable."""
+        """Return the searchable rows that a transaction wrote."""
         return [row for row in self._searchable.values() if (row.timeline, row.born) == (timeline, number)]
 
     def retirable(self, timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> int:
-        """Count the older rows that live on ``paths``: what was left out of the retiring is not left out here."""
+        """Count the older live rows of ``paths``, regardless of which rules of retiring are left out."""
         return sum(
             row.timeline == timeline
             and row.path in paths
@@ -113,7 +113,7 @@ class Rows:
         )
 
     def live(self, snapshot: Snapshot, paths: Collection[str]) -> list[Row]:
-        """Return the rows of some paths that readers of a snapshot see."""
+        """Return the rows of these paths that readers of a snapshot see."""
         return [row for row in self._searchable.values() if row.path in paths and self._in(snapshot, row)]
 
     def _in(self, snapshot: Snapshot, row: Row) -> bool:

@@ -1,4 +1,4 @@
-"""Random schedules: who takes the next step, who stands still and for how long, who dies."""
+"""Random schedules: which actor takes the next step, which ones stall and for how long, and which ones die."""
 
 import random
 from collections import Counter
@@ -18,7 +18,7 @@ MOST_ACTORS = 14
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a schedule ended: what was seen that must not be, if anything, and what happened on the way."""
+    """The end of a schedule: the violation that a reader saw, or an empty string, and the number of each event."""
 
     violation: str
     events: Counter[str]
@@ -26,7 +26,7 @@ class Outcome:
 
 @dataclass
 class Actor:
-    """Somebody at work; ``wakes`` is when the next step may be taken."""
+    """A running actor; ``wakes`` is the time of its next step."""
 
     steps: Steps
     name: str = ""
@@ -35,7 +35,7 @@ class Actor:
 
 @dataclass
 class Schedule:
-    """One run of the simulator, decided by its seed."""
+    """One run of the simulator, determined by its seed."""
 
     world: World
     chance: random.Random
@@ -53,7 +53,7 @@ class Schedule:
         audit(self.world)
 
     def meddle(self) -> None:
-        """Let something happen that nobody of the index decides."""
+        """Cause events from outside the index: pushes, deletions, refreshes, new workers, readers and collectors."""
         chance, world, habits = self.chance, self.world, self.habits
         if chance.random() < habits.pushes:
             world.push(chance.choice(habits.repos), chance.choice(habits.refs))
@@ -84,7 +84,7 @@ class Schedule:
         self.actors.append(Actor(steps))
 
     def step(self) -> None:
-        """Let somebody who is awake take one step; where all sleep, time passes until the first wakes up."""
+        """Let a random actor that is awake take one step; if all sleep, advance the clock to the first that wakes."""
         world, chance = self.world, self.chance
         world.clock += 1
         awake = [actor for actor in self.actors if actor.wakes <= world.clock]
@@ -106,7 +106,7 @@ class Schedule:
             world.gone.add(actor.name)
 
     def kill(self, actor: Actor) -> None:
-        """Stop a worker for good; half of them are seen to be gone at once, as on the same machine."""
+        """Stop a worker for good; for half of them others see at once that they are gone, as on the same machine."""
         self.actors.remove(actor)
         self.world.events["killed"] += 1
         if self.chance.random() < 0.5:
@@ -116,7 +116,7 @@ class Schedule:
 def simulate(seed: int, left_out: Collection[Rule] = ()) -> Outcome:
     """Run the schedule of a seed without some of the rules.
 
-    Batches are lost only where rows are counted or nothing else is left out: what a lost batch does is known.
+    Batches are lost only if rows are counted or nothing else is left out, because the effect of a lost batch is known.
     """
     chance = random.Random(seed)
     habits = Habits.drawn(chance)

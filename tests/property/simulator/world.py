@@ -1,4 +1,4 @@
-"""What the actors of a schedule share: the head document, the rows, the records, a clock, and the truth."""
+"""The shared state of a schedule's actors: the head document, the rows, the records, a clock, and the truth."""
 
 import random
 from collections import Counter, defaultdict
@@ -15,15 +15,15 @@ from tests.property.simulator.rows import RECORD, Rows
 from tests.property.simulator.rules import Rule
 
 Tree = dict[str, int]
-# What an actor yields: None to go on whenever its turn comes, or the time at which it wakes up.
+# What an actor yields: None to continue at its next turn, or the time at which it wakes.
 Steps = Iterator[int | None]
-# In steps of the whole schedule. No request takes longer than GRACE; a process may stand still for as long as it likes.
+# In steps of the whole schedule. No request takes longer than GRACE; a process may stall for any time.
 GRACE = 60
 LEASE = 40
 
 
 class Violation(Exception):
-    """A reader saw what no published commit holds, or did not see what one does."""
+    """A reader saw rows that no published commit holds, or did not see rows that its commit holds."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class World:
         return rule not in self.left_out
 
     def change(self, change: Callable[[Head], tuple[Head, object]]) -> Iterator[None]:
-        """Change the head document as ``ledger.change_head`` does: what ``change`` raises goes through."""
+        """Change the head document as ``ledger.change_head`` does; exceptions of ``change`` propagate."""
         yield
         seen = self.head
         changed, result = change(seen)
@@ -67,7 +67,7 @@ class World:
         return f"worker {self.names}"
 
     def push(self, repo: str, ref: str) -> None:
-        """Move a version of the origin: to a commit beside its own one, back to an older one, or to something else."""
+        """Move a version of the origin to a changed commit, back to an older commit, or to an unrelated commit."""
         chance = self.chance
         known = self.origin.get((repo, ref), self.origin.get((repo, "")))
         if known is not None and chance.random() < 0.2:
@@ -88,7 +88,7 @@ class World:
         self.commits[number] = commit
 
     def retained(self, head: Head, timeline: int) -> list[int]:
-        """Return what readers who have this head may ask of a timeline."""
+        """Return the transactions of a timeline that readers with this head can ask for."""
         state = head.timelines[timeline]
         hidden = head.hidden
         return [n for n in self.published[timeline] if state.floor <= n <= state.published and n not in hidden]
@@ -96,18 +96,18 @@ class World:
     def snapshot_of(self, head: Head, timeline: int, number: int) -> Snapshot:
         record = self.records.get((timeline, number))
         if record is None:
-            raise Violation(f"transaction {number} is published and has no record")
+            raise Violation(f"transaction {number} is published without a record")
         snapshot = version_snapshot(head, record)
         if self.keeps(Rule.MASK_OF_BASE_ALONE) or not record.mask:
             return snapshot
         return Snapshot(tuple(replace(layer, mask=frozenset(record.mask)) for layer in snapshot.layers))
 
     def records_in(self, snapshot: Snapshot) -> list[tuple[str, int]]:
-        """Return path and blob of every file record that is live in a snapshot."""
+        """Return path and blob of every live file record of a snapshot."""
         return [(row.path, row.blob) for row in self.rows.live(snapshot, self.habits.paths) if row.part == RECORD]
 
     def expected(self, commit: int) -> Counter[tuple[str, int]]:
-        """Return what a commit holds: the chunk row and the record of each file."""
+        """Return the rows of a commit: the chunk row and the record of each file."""
         return Counter({(path, blob): 2 for path, blob in self.trees[commit].items()})
 
 
@@ -116,7 +116,7 @@ def own_layer(head: Head, timeline: int, number: int) -> Snapshot:
 
 
 def unless_conflict(steps: Steps) -> Iterator[int | None]:
-    """Take steps; return False if they end in a conflict."""
+    """Take the steps; return False if they end in a conflict."""
     try:
         yield from steps
     except Conflict:

@@ -1,4 +1,4 @@
-"""Workers: they take a lease, write, retire, check and publish, and may stop or stand still at every step."""
+"""Workers: they take a lease, write, retire, check and publish, and can die or stall at every step."""
 
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ BATCH = 2
 
 @dataclass(frozen=True)
 class Held:
-    """An open transaction whose lease a worker has."""
+    """An open transaction whose lease a worker holds."""
 
     timeline: int
     number: int
@@ -29,7 +29,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a transaction writes and retires to bring its timeline to a commit."""
+    """The writes and retirements that bring a timeline to a commit."""
 
     changed: dict[str, int]
     retired: frozenset[str]
@@ -38,7 +38,7 @@ class Plan:
 
 
 class Worker:
-    """One process that brings a version of a repository to what the origin has, as ``ingest.pipeline`` does."""
+    """A process that brings a version of a repository to the state of the origin, as ``ingest.run.pipeline`` does."""
 
     def __init__(self, world: World, repo: str, ref: str, full: bool, spawn) -> None:
         self.world, self.repo, self.ref, self.full, self.spawn = world, repo, ref, full, spawn
@@ -68,7 +68,7 @@ class Worker:
     # Acquiring
 
     def _timelines(self, head: Head) -> dict[int, Timeline]:
-        """Return what follows this version: its timeline, and a draft that is to replace it."""
+        """Return the timelines of this version: the current one and a draft that will replace it."""
         default = head.defaults.get(self.repo)
         return {
             key: state
@@ -102,7 +102,7 @@ class Worker:
                 return None
             held = Held(leased[0], seen.number, self.name, resumed=True)
             if seen.holder not in world.gone and self._gives_up_silent():
-                world.events["silent one given up"] += 1
+                world.events["silent run undone"] += 1
                 yield from self._give_up(replace(held, holder=seen.holder))
                 continue
             taken = world.change(lambda head, at=leased[0], was=seen: (self._take_over(head, at, was), None))
@@ -127,7 +127,7 @@ class Worker:
         return timeline is not None and head.timelines[timeline].commit == str(target)
 
     def _await_end(self, timeline: int, lease: Lease) -> Steps:
-        """Watch a lease by the own clock (rule 8); None as soon as a beat shows that the holder lives."""
+        """Watch a lease by the worker's own clock (rule 8); return None once a beat shows that the holder lives."""
         world = self.world
         since = world.clock
         while lease.holder not in world.gone and world.clock - since < LEASE:
@@ -150,14 +150,14 @@ class Worker:
         return record is None or record.commit == str(target) or not world.keeps(Rule.FIXED_TARGET)
 
     def _begin(self, head: Head, target: int) -> Steps:
-        """Begin a transaction, on the best base where the version is an overlay."""
+        """Begin a transaction; an overlay gets a base."""
         world = self.world
         base = self._choose_base(head) if self.ref and not self.full and world.chance.random() < 0.9 else None
         pinned = base if world.keeps(Rule.PINNED_WITH_NUMBER) else None
 
         def change(head: Head) -> tuple[Head, Held]:
             if any(state.lease for state in self._timelines(head).values()):
-                raise LeaseHeld("somebody else was faster")
+                raise LeaseHeld("another run was faster")
             timeline = self._destination(head, full=self.full)
             if timeline is None:
                 head, timeline = self._new_timeline(head)
@@ -332,7 +332,7 @@ class Worker:
     def _as_if_held(self, head: Head, held: Held) -> Head:
         state = head.timelines.get(held.timeline)
         if state is None:
-            raise Conflict("it was dropped")
+            raise Conflict("the timeline was dropped")
         lease = Lease(held.holder, held.number, base=state.lease.base if state.lease else None)
         stolen = replace(state, lease=lease, published=min(state.published, held.number - 1))
         return replace(
@@ -358,7 +358,7 @@ def create(world: World, held: Held, files: list[tuple[str, int]]) -> Steps:
 
 
 def redeliver(world: World, held: Held, files: list[tuple[str, int]]) -> Steps:
-    """Deliver a batch once more, any time later. Retention is longer than one delivery takes (rule 2)."""
+    """Deliver a batch again at any later time. Retention is longer than a delivery takes (rule 2)."""
     yield world.clock + world.chance.choice((5, 50, 300))
     if world.keeps(Rule.BATCH_NEEDS_OPEN_NUMBER) and held.number not in world.head.open:
         return

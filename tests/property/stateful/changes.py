@@ -1,4 +1,4 @@
-"""What a person may do to a repository, one function each: from a tree to the next one."""
+"""The changes that people make to a repository, one function each: from a tree to the next tree."""
 
 import random
 

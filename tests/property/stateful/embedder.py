@@ -1,4 +1,4 @@
-"""A model of eight numbers a text: what it finds does not matter here, only that each text has its own vector."""
+"""A model with eight numbers per text: results do not matter here, only that each text has its own vector."""
 
 import hashlib
 from collections.abc import Sequence
@@ -32,4 +32,4 @@ class TinyEmbedder:
         return vector / np.linalg.norm(vector)
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing; there is nothing to release."""

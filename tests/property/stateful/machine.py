@@ -13,24 +13,24 @@ from tests.property.stateful.operations import CHANGE_KINDS, OPERATIONS, RUN_KIN
 from tests.property.stateful.scene import Scene
 from tests.property.stateful.sequence import Crash, Sequence
 
-# Of a wider range hypothesis draws small numbers far more often.
+# From a wider range hypothesis draws small numbers far more often.
 SEEDS = st.integers(0, 2**16 - 1)
 MOMENTS = st.sampled_from(("before", "within", "after"))
 METHODS = ("write_document", "delete_document", "cache_vectors", "create", "retire", "undo", "purge", "collect")
-# Those that few runs call: their first call is fatal.
+# Methods that few runs call; their first call is fatal.
 SELDOM = ("cache_vectors", "create", "retire", "purge", "collect")
-# A run has about twenty writes, a rebuild a few more. One that has fewer ends before it dies.
+# A run has about twenty writes, a rebuild a few more. A run with fewer writes ends before it dies.
 CRASHES = st.one_of(
     st.none(),
     st.tuples(st.integers(1, 24), MOMENTS, st.just("")),
     st.tuples(st.just(1), MOMENTS, st.sampled_from(SELDOM)),
 )
-# Between one run and the next.
+# Changes between two runs.
 MOST_CHANGES = 5
 
 
 class VersionsMachine(RuleBasedStateMachine):
-    """One sequence; ``scene`` and ``counts`` are shared by all of a run."""
+    """One sequence; ``scene`` and ``counts`` are shared by all sequences of a run."""
 
     scene: ClassVar[Scene]
     counts: ClassVar[Counter[str]]
@@ -44,8 +44,8 @@ class VersionsMachine(RuleBasedStateMachine):
     @rule(seed=SEEDS, crash=CRASHES, again=st.booleans())
     def change_and_run(self, seed: int, crash: Crash | None, again: bool) -> None:
         chance = random.Random(seed)
-        # Drawn from the seed, evenly: of what hypothesis chooses itself it tries some kinds hardly ever. No kind of run
-        # comes twice in a sequence.
+        # Drawn evenly from the seed, because hypothesis itself hardly ever tries some kinds. No kind of run occurs
+        # twice in a sequence.
         kinds = chance.choices(list(CHANGE_KINDS), k=chance.randint(1, MOST_CHANGES))
         kinds.append(self.left.pop(chance.randrange(len(self.left))))
         note(", ".join(kinds))
@@ -61,9 +61,9 @@ class VersionsMachine(RuleBasedStateMachine):
 def run_sequences(
     scene: Scene, sequences: int, steps: int, *, seed: int = 0, shrink: bool = False, counts: Counter[str] | None = None
 ) -> Counter[str]:
-    """Run so many sequences of at most so many runs, and return how often each thing happened.
+    """Run this many sequences with at most this many runs each, and return how often each event happened.
 
-    A failure names its operations; to ``shrink`` them takes minutes. The same ``seed`` runs the same again.
+    A failure prints its operations; ``shrink`` takes minutes. The same ``seed`` reproduces the same sequences.
     """
     counts = Counter() if counts is None else counts
     machine = type("Versions", (VersionsMachine,), {"scene": scene, "counts": counts})
@@ -71,7 +71,7 @@ def run_sequences(
         max_examples=sequences,
         stateful_step_count=steps,
         phases=(Phase.generate, Phase.shrink) if shrink else (Phase.generate,),
-        # Sequences are slow and large by nature: none of this tells anything about the test.
+        # Sequences are slow and large by nature, so these checks say nothing about the test.
         deadline=None,
         suppress_health_check=list(HealthCheck),
         database=None,

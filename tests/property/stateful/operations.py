@@ -1,4 +1,4 @@
-"""Every kind of operation on a repository and its index, as one function each."""
+"""Every kind of operation on a repository and its index, one function each."""
 
 import random
 from collections.abc import Callable
@@ -18,7 +18,7 @@ PREFIXES = {"branch": "refs/heads/", "tag": "refs/tags/", "pull": "refs/pull/"}
 
 @dataclass(frozen=True)
 class Turn:
-    """One operation: all that is random about it, where its run dies, and whether the same is run again at once."""
+    """One operation: its random choices, where its run dies, and whether the same run is repeated at once."""
 
     chance: random.Random
     crash: Crash | None
@@ -29,7 +29,7 @@ Operation = Callable[[Sequence, Turn], None]
 
 
 def any_branch(sequence: Sequence, turn: Turn) -> str:
-    """Choose a branch, the default one more often."""
+    """Choose a branch, more often the default branch."""
     return turn.chance.choice([*sequence.refs("refs/heads/"), MAIN, MAIN])
 
 
@@ -83,7 +83,7 @@ def delete_branch(sequence: Sequence, turn: Turn) -> None:
 
 
 def recreate_branch(sequence: Sequence, turn: Turn) -> None:
-    """Make a branch that was indexed, and then deleted, again elsewhere."""
+    """Create a branch again that was indexed and then deleted, at another commit."""
     gone = sorted(sequence.deleted - sequence.origin.refs.keys())
     if not gone:
         index("branch")(sequence, replace(turn, crash=None))
@@ -131,7 +131,7 @@ def index_default(sequence: Sequence, turn: Turn) -> None:
 
 
 def index(kind) -> Operation:
-    """Index a version that the origin has, or one that it had when it was indexed; make one where there is none."""
+    """Index a version of the origin, or a version that was indexed and is gone; make a version if there is none."""
 
     def operate(sequence: Sequence, turn: Turn) -> None:
         choices = versions_of(sequence, kind)
@@ -145,8 +145,10 @@ def index(kind) -> Operation:
 
 def versions_of(sequence: Sequence, kind) -> list[Ref]:
     prefix = PREFIXES[kind]
-    there = [Ref(kind, ref.removeprefix(prefix).removesuffix("/head")) for ref in sequence.refs(prefix) if ref != MAIN]
-    return there + [ref for ref in sequence.versions() if ref.kind == kind]
+    present = [
+        Ref(kind, ref.removeprefix(prefix).removesuffix("/head")) for ref in sequence.refs(prefix) if ref != MAIN
+    ]
+    return present + [ref for ref in sequence.versions() if ref.kind == kind]
 
 
 def index_commit(sequence: Sequence, turn: Turn) -> None:
@@ -159,7 +161,7 @@ def index_workspace(sequence: Sequence, turn: Turn) -> None:
 
 
 def move_base(*, unrelated: bool) -> Operation:
-    """Move the default branch on, or away, under an overlay, and index it."""
+    """Move the default branch under an overlay, forward or to an unrelated commit, and index it."""
 
     def operate(sequence: Sequence, turn: Turn) -> None:
         if not sequence.versions():
@@ -174,7 +176,7 @@ def move_base(*, unrelated: bool) -> Operation:
 
 
 def interrupt_undoing(sequence: Sequence, turn: Turn) -> None:
-    """Leave a transaction half-written that the next run must undo, and have that die while it does."""
+    """Leave a half-written transaction that the next run must undo, and let that run die while it does."""
     sequence.commit_on(MAIN, edit(sequence.tree_of(MAIN), turn.chance))
     sequence.index(None, (1, turn.chance.choice(("within", "after")), "create"))
     sequence.commit_on(MAIN, edit(sequence.tree_of(MAIN), turn.chance))

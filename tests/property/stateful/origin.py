@@ -1,4 +1,4 @@
-"""An origin whose objects and refs are written here, without a process: a commit costs less than a millisecond."""
+"""An origin that writes objects and refs without a process, so a commit takes less than a millisecond."""
 
 import hashlib
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 
 REGULAR, EXECUTABLE, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
 Tree = dict[str, tuple[str, bytes]]
-"""Path to mode and content; of a submodule the content is the commit in hex."""
+"""Path to mode and content; the content of a submodule is the commit in hex."""
 
 
 class BareOrigin:
-    """A bare repository; ``trees`` holds what its commits were made from, to make others from."""
+    """A bare repository; ``trees`` keeps the trees of its commits."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -28,11 +28,11 @@ class BareOrigin:
 
     @cached_property
     def url(self) -> str:
-        """What a person would give to index it."""
+        """What a user would pass to index it."""
         return str(self.folder)
 
     def commit(self, tree: Tree, parents: tuple[str, ...] = ()) -> str:
-        """Write a commit; its date is the number of those before it, so that no two are the same."""
+        """Write a commit; its date is the number of earlier commits, so that every commit is different."""
         lines = [f"tree {self._write_tree(tree)}", *(f"parent {parent}" for parent in parents)]
         who = f"A <a@example.org> {1_700_000_000 + len(self.trees)} +0000"
         body = "\n".join([*lines, f"author {who}", f"committer {who}", "", "change", ""])
@@ -41,12 +41,12 @@ class BareOrigin:
         return commit
 
     def tag_object(self, name: str, commit: str) -> str:
-        """Write an annotated tag, and return its own name."""
+        """Write an annotated tag and return its object name."""
         lines = (f"object {commit}", "type commit", f"tag {name}", "tagger A <a@example.org> 1700000000 +0000", "", "")
         return self._write("tag", "\n".join(lines).encode())
 
     def point(self, ref: str, commit: str, value: str | None = None) -> None:
-        """Make or move a ref; ``value`` is the annotated tag that stands for the commit."""
+        """Create or move a ref; ``value`` is an annotated tag of the commit."""
         place = self.folder / ref
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(f"{value or commit}\n")
@@ -58,7 +58,7 @@ class BareOrigin:
         del self.refs[ref]
 
     def listing(self, commit: str) -> dict[str, tuple[str, str]]:
-        """Return what ``git ls-tree -r`` says of a commit: path to mode and object."""
+        """Return the output of ``git ls-tree -r`` for a commit: path to mode and object."""
         if commit not in self._listings:
             command = ["git", f"--git-dir={self.folder}", "ls-tree", "-r", "-z", "--full-tree", commit]
             environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -70,7 +70,7 @@ class BareOrigin:
         return self._listings[commit]
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """Tell whether a branch that moves from one commit to the other goes forward."""
+        """Return whether a branch that moves from one commit to the other goes forward."""
         seen, left = set(), [new]
         while left:
             commit = left.pop()

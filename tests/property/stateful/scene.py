@@ -10,9 +10,9 @@ from codequarry.shared.store.port import Store
 from tests.property.stateful.embedder import TinyEmbedder
 
 MAX_BYTES = 60
-# Trees are small here: most versions are to be overlays, and some full.
+# Trees are small here; most versions must become overlays, and some full.
 MAX_SHARE = 0.8
-# Each decides otherwise about some files, or cuts them otherwise.
+# Each variant decides differently about some files or cuts them differently.
 VARIANTS: tuple[dict[str, object], ...] = (
     {},
     {"scan": {"max_file_bytes": MAX_BYTES}},
@@ -24,7 +24,7 @@ VARIANTS: tuple[dict[str, object], ...] = (
 
 @dataclass
 class Scene:
-    """A store and a home folder; every sequence has a repository of its own in them."""
+    """A store and a home folder; every sequence has its own repository in them."""
 
     folder: Path
     opensearch: OpenSearchSettings | None = None

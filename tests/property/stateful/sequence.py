@@ -1,4 +1,4 @@
-"""One repository, what is done to it and to its index, and what must be true after each step."""
+"""One repository, the operations on it and its index, and the checks after each step."""
 
 import os
 import random
@@ -31,11 +31,11 @@ from tests.property.stateful.truth import (
 )
 
 Crash = tuple[int, str, str]
-"""At which write a run dies, whether before, within or after it, and of which method the writes are counted, if one."""
+"""The write at which a run dies, whether before, within or after it, and the method whose writes count, if only one."""
 
 
 class Recording(DyingStore):
-    """A dying store that says in which write it died."""
+    """A dying store that records the write in which it died."""
 
     died_in = ""
 
@@ -84,7 +84,7 @@ class Sequence:
 
     @property
     def workspace(self) -> Path:
-        """The checkout of a person, made when it is first asked for."""
+        """A user's checkout, made on first use."""
         folder = self.folder / "checkout"
         if not folder.exists():
             self._git("clone", "--quiet", "--shared", self.origin.url, str(folder))
@@ -96,7 +96,7 @@ class Sequence:
 
     @property
     def ignored(self) -> frozenset[str]:
-        """What the working tree's .gitignore names."""
+        """The lines of the working tree's .gitignore."""
         listed = self.workspace / ".gitignore"
         return frozenset(listed.read_text().splitlines()) if listed.exists() else frozenset()
 
@@ -105,9 +105,9 @@ class Sequence:
     def index(
         self, ref: Ref | None, crash: Crash | None = None, *, again: bool = False, **options
     ) -> IndexReport | None:
-        """Run once; a run that dies may be followed by another of the same kind. None where no run ended."""
+        """Run once; a second run may follow a run that died. Return None if no run ended."""
         if ref and ref.kind == "branch" and self.name not in read_head(self.store).defaults:
-            # The first branch that is indexed is the default one, and here that is to be main.
+            # The first indexed branch becomes the default branch, which must be main here.
             self.index(None, crash, again=True)
         request = IndexRequest(self.origin.url, ref, self.name, **options)
         try:
@@ -116,13 +116,13 @@ class Sequence:
                 return None
             return self._ended(report or index_repository(request, self.scene.workshop(self.variant)), ref)
         except GitError:
-            self.counts["version that is nowhere"] += 1
-            assert self._is_nowhere(ref), "it could have been indexed"
-            self.check()  # the default branch may have been indexed on the way
+            self.counts["version that does not exist"] += 1
+            assert self._is_nowhere(ref), "the version exists and could have been indexed"
+            self.check()  #  the default branch may have been indexed before the error
             return None
 
     def _until_death(self, request: IndexRequest, crash: Crash) -> IndexReport | None:
-        """Run until the fatal write; return the report of a run that has fewer writes."""
+        """Run until the fatal write; return the report if the run has fewer writes."""
         dying = Recording(self.store, *crash)
         try:
             return index_repository(request, self.scene.workshop(self.variant, dying))
@@ -131,11 +131,11 @@ class Sequence:
             return None
 
     def _is_nowhere(self, ref: Ref | None) -> bool:
-        """Tell whether neither the origin nor the index has a version; then nothing was changed either."""
+        """Return whether neither the origin nor the index has a version; then nothing was changed either."""
         if ref is None or ref in self.versions() or ref.kind == "workspace":
             return False
         if ref.kind == "commit":
-            commit = next(one for one in self.commits if one.startswith(ref.value))
+            commit = next(commit for commit in self.commits if commit.startswith(ref.value))
             tips = [self.origin.refs[name] for prefix in ("refs/heads/", "refs/tags/") for name in self.refs(prefix)]
             return not any(self.origin.is_ancestor(commit, tip) for tip in tips)
         return not self._is_there(ref.key)
@@ -147,7 +147,7 @@ class Sequence:
         self.check()
 
     def _ended(self, report: IndexReport, ref: Ref | None) -> IndexReport:
-        """See that the version is where its origin is, that nobody holds it, and that what is gone is gone."""
+        """Check that the version is at the origin's commit without a lease, and that deleted versions are gone."""
         self.check()
         self.counts[f"published: {report.kind}"] += 1
         self.counts["resumed"] += report.resumed
@@ -161,12 +161,12 @@ class Sequence:
         else:
             assert head.timelines[timeline].commit == report.commit
             assert head.timelines[timeline].commit == self._tip(ref)
-        mine = [head.timelines[one] for one in head.of_repo(self.name)]
+        mine = [head.timelines[number] for number in head.of_repo(self.name)]
         assert not [state for state in mine if state.ref == key and state.lease]
-        # Who indexes a working tree asks nothing of the origin.
+        # A run on a working tree does not ask the origin.
         if ref is None or ref.kind != "workspace":
             gone = [state.ref for state in mine if state.ref.startswith("refs/") and not self._is_there(state.ref)]
-            assert not gone, f"the origin has {gone} no more"
+            assert not gone, f"the origin no longer has {gone}"
         return report
 
     def _tip(self, ref: Ref | None) -> str:
@@ -187,9 +187,12 @@ class Sequence:
         return (f"{key}/head" if key.startswith("refs/pull/") else key) in self.origin.refs
 
     def versions(self) -> list[Ref]:
-        """Return the versions besides the default branch that the index has."""
+        """Return the indexed versions besides the default branch."""
         head = read_head(self.store)
-        return [Ref.of_key(key) for key in sorted({head.timelines[one].ref for one in head.of_repo(self.name)} - {""})]
+        return [
+            Ref.of_key(key)
+            for key in sorted({head.timelines[timeline].ref for timeline in head.of_repo(self.name)} - {""})
+        ]
 
     def remove_repository(self, crash: Crash | None) -> None:
         store = Recording(self.store, *crash) if crash else self.store
@@ -222,15 +225,15 @@ class Sequence:
         check_collected(self.store, self.name)
 
     def repair(self, chance: random.Random) -> None:
-        """Have fsck look at a version, which must find no wrong path, and write some paths of the newest one anew."""
+        """Run fsck on a version, which must find no wrong path, and rewrite some paths of the newest version."""
         head = read_head(self.store)
         records = askable(self.store, head, self.name)
         workshop = self.scene.workshop(self.variant)
         if records:
             try:
                 report = fsck_version(chance.choice(records), workshop, full_text=True)
-            except GitError:  # a working tree that was changed since, or a commit that the mirror was never given
-                self.counts["fsck could not look"] += 1
+            except GitError:  #  a working tree that has changed since, or a commit that the mirror never got
+                self.counts["fsck impossible"] += 1
             else:
                 assert not report.wrong_paths, report.problems
         paths = files_of(self.origin.trees[self.origin.refs["refs/heads/main"]])
@@ -240,7 +243,7 @@ class Sequence:
     # The truth
 
     def check(self) -> None:
-        """Compare every version that may be asked for with git."""
+        """Compare every version that can be read with git."""
         head = read_head(self.store)
         for record in askable(self.store, head, self.name):
             place = (record.timeline, record.number)
@@ -249,13 +252,13 @@ class Sequence:
             check_version(self.store, head, record, self.expected[place])
 
     def _expected(self, key: str, commit: str) -> Expected:
-        """Say what was published by the operation that has just ended."""
+        """Return the expected contents of the version that has just been published."""
         if key.startswith("workspace/"):
             return of_folder(self.workspace, self.origin.listing(commit), self.ignored, self.variant)
         return of_commit(self.origin, commit, self.variant)
 
     def settle(self) -> None:
-        """Finish what crashes left, see that nothing of it stays, and remove the repository."""
+        """Finish what crashes left, check that nothing remains, and remove the repository."""
         self.index(None)
         head = read_head(self.store)
         for timeline in list(head.of_repo(self.name)):
@@ -264,7 +267,7 @@ class Sequence:
                 self.index(Ref.of_key(state.ref))
         head = read_head(self.store)
         mine = set(head.of_repo(self.name))
-        assert not [head.timelines[one] for one in mine if head.timelines[one].lease]
+        assert not [head.timelines[timeline] for timeline in mine if head.timelines[timeline].lease]
         assert not {number for number, timeline in head.open.items() if timeline in mine}
         self.collect(None)
         check_nothing_left(self.store, self.name)

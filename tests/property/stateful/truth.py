@@ -1,4 +1,4 @@
-"""What the index must hold: every version that may be asked for, compared with git after the scan rules."""
+"""The expected contents of the index: every version that can be read, compared with git after the scan rules."""
 
 import hashlib
 from collections import Counter
@@ -21,20 +21,20 @@ Listing = dict[str, tuple[str, str]]
 
 @dataclass(frozen=True)
 class Expected:
-    """The pairs of path and blob of one version, all of them and those that the scan rules leave."""
+    """The pairs of path and blob of one version: all of them, and those that the scan rules leave."""
 
     everything: dict[str, str]
     indexed: dict[str, str]
 
 
 def after_scan_rules(listing: Listing, contents: dict[str, bytes], variant: int) -> Expected:
-    """Say what of a listing is indexed under a variant of the settings."""
+    """Return the part of a listing that is indexed under a variant of the settings."""
     ignore = contents.get(IGNORE_FILE, b"").decode().splitlines() if _is_file(listing, IGNORE_FILE) else []
     indexed = {
         path: blob
         for path, (mode, blob) in listing.items()
         if mode in (REGULAR, EXECUTABLE)
-        and not any(_fits(path, line) for line in ignore)
+        and not any(_matches(path, line) for line in ignore)
         and not (variant == 1 and len(contents[path]) > MAX_BYTES)
         and not (variant == 2 and path.startswith("docs/"))
     }
@@ -42,13 +42,13 @@ def after_scan_rules(listing: Listing, contents: dict[str, bytes], variant: int)
 
 
 def of_commit(origin: BareOrigin, commit: str, variant: int) -> Expected:
-    """Say what a commit must be, by git's own listing of it."""
+    """Return the expected contents of a commit, by git's listing."""
     contents = {path: content for path, (_, content) in origin.trees[commit].items()}
     return after_scan_rules(origin.listing(commit), contents, variant)
 
 
 def of_folder(folder: Path, committed: Listing, ignored: frozenset[str], variant: int) -> Expected:
-    """Say what a working tree must be, by its files and the submodules of its commit."""
+    """Return the expected contents of a working tree, by its files and the submodules of its commit."""
     listing = {path: entry for path, entry in committed.items() if entry[0] == SUBMODULE}
     contents: dict[str, bytes] = {}
     for place in folder.rglob("*"):
@@ -65,12 +65,12 @@ def _is_file(listing: Listing, path: str) -> bool:
     return path in listing and listing[path][0] in (REGULAR, EXECUTABLE)
 
 
-def _fits(path: str, line: str) -> bool:
+def _matches(path: str, line: str) -> bool:
     return path == line or (line.endswith("/") and path.startswith(line)) or (line == "*.md" and path.endswith(".md"))
 
 
 def askable(store: Store, head: Head, repo: str) -> list[TransactionRecord]:
-    """Return every version of a repository that may be asked for."""
+    """Return every version of a repository that can be read."""
     return [record for timeline in head.of_repo(repo) for record in published_transactions(store, head, timeline)]
 
 
@@ -88,28 +88,28 @@ def check_version(store: Store, head: Head, record: TransactionRecord, expected:
 
 
 def check_nothing_left(store: Store, repo: str) -> None:
-    """See that no row of a repository belongs to a transaction that was given up."""
+    """Check that no row of a repository belongs to an aborted transaction."""
     head = read_head(store)
     for timeline in head.of_repo(repo):
-        for one in store.history(timeline):
-            born = one.row.born if isinstance(one, StoredRow) else one.record.born
-            assert not {born, one.died} & head.aborted, f"{one} is left of an aborted transaction"
+        for stored in store.history(timeline):
+            born = stored.row.born if isinstance(stored, StoredRow) else stored.record.born
+            assert not {born, stored.died} & head.aborted, f"{stored} is left over from an aborted transaction"
 
 
 def check_collected(store: Store, repo: str) -> None:
-    """See that every row which is there is seen from some version that is kept, or is still being written."""
+    """Check that every row is visible in some kept version or is still being written."""
     head = read_head(store)
     for timeline, state in head.timelines.items():
         if state.repo != repo:
             continue
         kept = {record.number for record in published_transactions(store, head, timeline)} | head.pinned(timeline)
-        for one in store.history(timeline):
-            born = one.row.born if isinstance(one, StoredRow) else one.record.born
-            died = OPEN if one.died in head.hidden else one.died
+        for stored in store.history(timeline):
+            born = stored.row.born if isinstance(stored, StoredRow) else stored.record.born
+            died = OPEN if stored.died in head.hidden else stored.died
             seen = born in head.hidden or any(born <= number < died for number in kept)
-            assert seen, f"nobody sees {one}; kept are {sorted(kept)} of timeline {timeline}"
+            assert seen, f"no kept version sees {stored}; kept are {sorted(kept)} of timeline {timeline}"
 
 
 def places(records: list[TransactionRecord]) -> set[Place]:
-    """Return the places of some versions."""
+    """Return the places of these versions."""
     return {(record.timeline, record.number) for record in records}

@@ -1,4 +1,4 @@
-"""Requests for every route. A new route needs a line here, or a test says so."""
+"""Requests for every route. A test fails if a new route has no line here."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One request; ``pages`` are followed to the last one."""
+    """One request; if ``pages`` is true, all its pages are read."""
 
     method: str
     path: str
@@ -128,4 +128,4 @@ EXAMPLES: Mapping[str, Callable[[Commits], Iterator[Example]]] = MappingProxyTyp
         "GET /metrics": _plain("GET", "/metrics"),
     }
 )
-"""By route as ``admission.NEEDS`` has it; what changes something comes after what only reads."""
+"""Keyed by route as in ``admission.NEEDS``; routes that change something come after routes that only read."""

@@ -1,4 +1,4 @@
-"""What a key may not see takes part in nothing: every route answers as if the index held the visible part alone."""
+"""Hidden content affects nothing: every route answers as if the index held only the part that the key may see."""
 
 import re
 from contextlib import ExitStack
@@ -27,13 +27,13 @@ SEARCHING = ("POST /search-code", "POST /diff-search")
 READING = [route for route in EXAMPLES if route.startswith("GET ") or route in SEARCHING]
 CHANGING = [route for route in EXAMPLES if route not in READING]
 MAX_PAGES = 30
-# A request to OpenSearch takes ten times as long: of the many, every so many will do.
+# A request to OpenSearch takes ten times as long, so only a part of many examples is sent.
 MANY, THINNED = 100, 9
 NOT_REACHED = 504
 
 
 def bound_principal(store, grants=GRANTS):
-    """Return a principal whose grants are those of the repositories that have these names in a world."""
+    """Return a principal with grants bound to the repositories of these names in a world."""
     ids = ids_by_name(store)
     bound = tuple(replace(grant, repo_id=ids.get(grant.repos, "")) for grant in grants)
     return Principal("limited", frozenset({"search"}), bound)
@@ -41,13 +41,13 @@ def bound_principal(store, grants=GRANTS):
 
 @pytest.fixture(scope="module")
 def key():
-    """Give the key that both worlds know, and its token."""
+    """Return the key that both worlds know, and its token."""
     return make_key()
 
 
 @pytest.fixture(scope="module", params=["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)])
 def worlds(request, new_workspace, embedder, key):
-    """Give the index with what is hidden, and the one of the visible part alone."""
+    """Yield an index with hidden content, and an index of only the visible part."""
     place = new_workspace()
     repositories = make_repositories(place)
     with ExitStack() as opened:
@@ -68,7 +68,7 @@ def worlds(request, new_workspace, embedder, key):
 
 @pytest.fixture(scope="module")
 def token(key):
-    """Give the key as a request carries it."""
+    """Return the token of the key."""
     return key[1]
 
 
@@ -83,29 +83,29 @@ def followed(world, token, example):
         body = {**body, "cursor": reply.cursor}
 
 
-def compare(worlds, token, example, said, words=PLANTED):
-    """Compare the answers of both worlds, and look for what is planted in the one that has it."""
+def compare(worlds, token, example, output, words=PLANTED):
+    """Compare the answers of both worlds, and look for planted words in the world that has them."""
     full, alone = worlds
     for seen, expected in zip(followed(full, token, example), followed(alone, token, example), strict=True):
         assert (seen.status, seen.body) == (expected.status, expected.body), str(example)
         assert seen.headers == expected.headers, str(example)
         assert seen.status < 500 or seen.status == NOT_REACHED, (str(example), seen.text)
-        told = seen.text + said()
+        shown = seen.text + output()
         for word in words:
-            assert word in str(example).lower() or word not in told.lower(), (str(example), word)
+            assert word in str(example).lower() or word not in shown.lower(), (str(example), word)
 
 
-def test_every_route_has_examples_here(worlds):
-    """Who adds a route adds requests for it, so that this suite tries to make it leak."""
+def test_every_route_has_examples(worlds):
+    """A new route needs requests here, so that this suite tries to make it leak."""
     rules = worlds[0].client.application.url_map.iter_rules()
-    there = {f"{method} {rule.rule}" for rule in rules for method in rule.methods - {"HEAD", "OPTIONS"}}
+    present = {f"{method} {rule.rule}" for rule in rules for method in rule.methods - {"HEAD", "OPTIONS"}}
     signed = {route for route, need in NEEDS.items() if need == "signed"}
-    assert there - signed == set(EXAMPLES)
+    assert present - signed == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("route", [*READING, *CHANGING])
-def test_a_route_answers_as_if_there_were_nothing_hidden(worlds, token, route, capsys):
-    def said():
+def test_a_route_answers_as_if_nothing_were_hidden(worlds, token, route, capsys):
+    def output():
         captured = capsys.readouterr()
         return captured.out + captured.err
 
@@ -113,19 +113,19 @@ def test_a_route_answers_as_if_there_were_nothing_hidden(worlds, token, route, c
     if worlds[0].settings.store == "opensearch" and len(examples) > MANY:
         examples = examples[::THINNED]
     assert examples
-    said()
+    output()
     for example in examples:
-        compare(worlds, token, example, said)
+        compare(worlds, token, example, output)
 
 
-def test_the_changes_that_were_asked_for_are_seen_alike(worlds, token, capsys):
+def test_requested_changes_look_the_same_in_both_worlds(worlds, token, capsys):
     for example in (Example("GET", "/jobs"), Example("GET", "/repos"), Example("GET", "/jobs?state=queued")):
-        # Versions of visible repositories were asked for by names that hidden ones have.
+        # The requests named visible repositories' versions by names that hidden versions have.
         compare(worlds, token, example, lambda: capsys.readouterr().out, ("xylophone", "quagmire", "kumquat", "vault"))
 
 
 @pytest.mark.parametrize("query", ["retry_later", "xylophone", "zanzibar"])
-def test_the_suite_would_notice(worlds, query):
+def test_the_suite_would_notice_a_leak(worlds, query):
     """For the owner, who sees everything, the two worlds differ."""
     full, alone = (
         world.client.application.extensions[EXTENSION].search(SearchRequest(query), OWNER).results for world in worlds
@@ -150,58 +150,58 @@ TEMPLATES = (
 
 
 @pytest.mark.parametrize(("method", "path", "body"), TEMPLATES)
-def test_a_hidden_repository_is_refused_word_for_word_as_an_unknown_one(worlds, token, method, path, body):
-    def told(name):
+def test_a_hidden_repository_is_refused_in_the_same_words_as_an_unknown_one(worlds, token, method, path, body):
+    def answer(name):
         filled = None if body is None else _filled(body, name)
         reply = ask(worlds[0], token, method, path.replace("NAME", name), filled)
         return reply.status, reply.headers, _filled(reply.body, "NAME", name)
 
-    assert told("vault") == told("unknown") == told("vault-new")
+    assert answer("vault") == answer("unknown") == answer("vault-new")
 
 
 def _filled(value, name, instead="NAME"):
     if isinstance(value, dict):
-        return {key: _filled(one, name, instead) for key, one in value.items()}
+        return {key: _filled(item, name, instead) for key, item in value.items()}
     if isinstance(value, list):
-        return [_filled(one, name, instead) for one in value]
+        return [_filled(item, name, instead) for item in value]
     return re.sub(rf"\b{re.escape(instead)}\b", name, value) if isinstance(value, str) else value
 
 
 @pytest.mark.parametrize("field", ["branch", "ref"])
-def test_so_is_a_hidden_version(worlds, token, field):
-    def told(name):
+def test_a_hidden_version_is_refused_like_an_unknown_one(worlds, token, field):
+    def answer(name):
         reply = ask(worlds[0], token, "POST", "/search-code", {"query": "retry", "filters": {field: name}})
         return reply.status, _filled(reply.body, "NAME", name)
 
-    assert told("zanzibar-branch") == told("some-branch-of-none")
+    assert answer("zanzibar-branch") == answer("some-branch-of-none")
 
 
-def test_so_is_a_hidden_commit_and_one_that_begins_like_a_visible_one_is_no_candidate(worlds, token):
+def test_a_hidden_commit_is_refused_like_an_unknown_one_and_makes_no_prefix_ambiguous(worlds, token):
     full = worlds[0]
 
-    def told(commit):
+    def answer(commit):
         reply = ask(full, token, "POST", "/search-code", {"query": "retry", "filters": {"commit": commit}})
         return reply.status, _filled(reply.body, "NAME", commit)
 
-    assert told(full.commits["vault/dev"][:12]) == told("123456789abc")
-    assert told(full.commits["core/main"][:12])[0] == 200
+    assert answer(full.commits["vault/dev"][:12]) == answer("123456789abc")
+    assert answer(full.commits["core/main"][:12])[0] == 200
 
 
-def test_an_origin_that_is_hidden_is_refused_as_a_new_one_and_one_that_is_seen_is_not(worlds, token):
+def test_a_hidden_origin_is_refused_like_a_new_one_and_a_visible_one_is_accepted(worlds, token):
     full = worlds[0]
     place = full.settings.home.parent
 
-    def told(folder, name=None):
+    def answer(folder, name=None):
         reply = ask(full, token, "POST", "/repos", {"origin": str(place / folder), "name": name})
         return reply.status, _filled(reply.body, "NAME", folder)
 
     (place / "fresh").mkdir()
-    assert told("vault") == told("fresh") == told("vault", name="vault") == told("fresh", name="core")
-    assert told("vault")[0] == 403
-    assert told("core")[0] == 202
+    assert answer("vault") == answer("fresh") == answer("vault", name="vault") == answer("fresh", name="core")
+    assert answer("vault")[0] == 403
+    assert answer("core")[0] == 202
 
 
-def test_a_path_that_leads_to_what_is_hidden_by_now_is_refused_as_a_new_one(worlds, token):
+def test_a_path_that_now_leads_to_a_hidden_repository_is_refused_like_a_new_one(worlds, token):
     full = worlds[0]
     place = full.settings.home.parent
     save_repository(full.store, Repository("team-moved", str(place / "moved"), "main"))
@@ -215,8 +215,8 @@ def test_a_path_that_leads_to_what_is_hidden_by_now_is_refused_as_a_new_one(worl
     assert "vault" not in reply.text
 
 
-def test_a_place_that_has_a_hidden_name_too_is_refused_by_that_name(worlds, token):
-    """So it is while a repository is renamed."""
+def test_a_path_with_an_additional_hidden_name_is_refused_by_that_name(worlds, token):
+    """This happens while a repository is renamed."""
     full = worlds[0]
     core = str(full.settings.home.parent / "core")
     save_repository(full.store, Repository("hidden-core", core, "main"))
@@ -247,21 +247,21 @@ def test_a_key_without_any_grant_sees_an_empty_index(worlds):
     assert nothing.jobs() == nothing.deliveries() == []
 
 
-def test_a_file_that_is_hidden_is_one_that_is_not_there(worlds):
+def test_a_hidden_file_is_answered_like_a_missing_one(worlds):
     full, alone = worlds
-    said = []
+    messages = []
     for path in ("secret/keys.py", "secret/kees.py", "src/retri.py", "secret/quagmire.md"):
         for world in (full, alone):
             with pytest.raises(NotIndexed) as missing:
                 read_file(Catalog(world.store).seen_by(bound_principal(world.store)), "core", path)
-            said.append(str(missing.value))
-    assert said[::2] == said[1::2]
+            messages.append(str(missing.value))
+    assert messages[::2] == messages[1::2]
     limited = Catalog(full.store).seen_by(bound_principal(full.store))
     assert "class Retrier" in read_file(limited, "core", "src/retry.py").text
     assert "Xylophone" in read_file(Catalog(full.store), "core", "secret/keys.py").text
 
 
-def test_metrics_name_nothing_that_was_asked_for_or_found(worlds, monkeypatch):
+def test_metrics_contain_no_searched_or_found_words(worlds, monkeypatch):
     monkeypatch.setattr(auth, "MIN_AGE_SECONDS", -1)
     operator, token = new_key("operator", ["admin"], [Grant("*")])
     add_key(worlds[0].store, operator)
@@ -270,7 +270,7 @@ def test_metrics_name_nothing_that_was_asked_for_or_found(worlds, monkeypatch):
     assert not [word for word in PLANTED if word in text.lower()]
 
 
-def test_several_repositories_seen_in_part_share_a_layer_where_their_paths_are_the_same(worlds):
+def test_partly_visible_repositories_with_the_same_paths_share_a_layer(worlds):
     docs = PathGlobs(("*.md",))
     grants = (Grant("core", docs), Grant("vault", docs), Grant("site"))
     principal = bound_principal(worlds[0].store, grants)

@@ -1,4 +1,4 @@
-"""Two indices: one with what is hidden from a key, one of what it sees alone; and what a request gets of each."""
+"""Two indices, one with content that is hidden from a key and one of only the visible part; and requests to each."""
 
 import json
 import re
@@ -29,7 +29,7 @@ from codequarry.shared.versions.transactions import begin
 
 HIDDEN_PATH = "secret/"
 GRANTS = (Grant("core", PathGlobs(exclude=(HIDDEN_PATH,))), Grant("site"), Grant("team-*"))
-# Nothing of these may be told to who did not say them first.
+# These words may only be shown to callers who sent them first.
 PLANTED = ("zanzibar", "xylophone", "quagmire", "kumquat", "vault")
 WHEN = "2026-01-01T00:00:00.000000+00:00"
 
@@ -64,23 +64,23 @@ VAULT = {
 
 
 class Waiting:
-    """An indexer whose jobs nobody does, so that they are the same in every look at them."""
+    """An indexer that never runs its jobs, so that they look the same in every answer."""
 
     def __init__(self, store: Store) -> None:
         """Keep jobs in ``store``."""
         self._store = store
 
     def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
-        """Write the job down."""
+        """Store the job."""
         return submit(self._store, request)[0]
 
     def wake(self, job: Job) -> None:
-        """Do nothing: nobody works here."""
+        """Do nothing, because there is no worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """An index and a service over it; ``commits`` are those of the repositories by name and branch."""
+    """An index and its service; ``commits`` maps repository and branch to the commit."""
 
     store: Store
     client: Any
@@ -90,7 +90,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer as it can be compared: without ids of requests and jobs, times, and the ciphertext of cursors."""
+    """A comparable answer: without ids of requests and jobs, times, and the ciphertext of cursors."""
 
     status: int
     headers: Mapping[str, str]
@@ -100,7 +100,7 @@ class Reply:
 
 
 def make_repositories(place: Any) -> dict[str, Any]:
-    """Make the git repositories that both indices are made of."""
+    """Make the git repositories of both indices."""
     made = {name: place.repository(name, files) for name, files in {"core": CORE, "site": SITE, "vault": VAULT}.items()}
     for name in ("core", "vault"):
         folder = made[name]
@@ -118,7 +118,7 @@ def make_repositories(place: Any) -> dict[str, Any]:
 def open_world(
     home: Path, embedder: Any, repositories: Mapping[str, Any], key: ApiKey, *, hidden: bool, **sections: Any
 ) -> Iterator[World]:
-    """Index what is visible, in the same order in both worlds, and what is hidden where this is the world with it."""
+    """Index the visible content in the same order in both worlds, and in one of them the hidden content too."""
     home.mkdir(parents=True)
     settings = SettingsModel.model_validate({"home": home, "api": {"local_roots": [home.parent]}, **sections})
     scan = settings.scan if hidden else settings.scan.model_copy(update={"exclude": (HIDDEN_PATH,)})
@@ -164,12 +164,12 @@ def _job(number: int, repo: str, **fields: Any) -> Job:
 
 
 def _add_jobs(store: Store, *, hidden: bool) -> None:
-    """Write down jobs of each state; what hidden files make of those of a visible repository is in their errors."""
-    told = "secret/keys.py: xylophone" if hidden else "README.md"
+    """Store jobs of each state; errors of visible jobs mention hidden files in the world that has them."""
+    detail = "secret/keys.py: xylophone" if hidden else "README.md"
     count = 12 if hidden else 7
     jobs = [
         _job(1, "core", ref="dev"),
-        _job(2, "core", state="failed", error=f"can't read {told}", failures=(told,), files_total=count, phase="x"),
+        _job(2, "core", state="failed", error=f"can't read {detail}", failures=(detail,), files_total=count, phase="x"),
         _job(3, "site", state="done", commit="a" * 40, files_done=1, files_total=1, chunks_done=1, phase="published"),
         _job(4, "core", state="running", files_done=count, files_total=count, percent=50, phase="writing", holder="h"),
         _job(5, "team-new"),
@@ -182,26 +182,26 @@ def _add_jobs(store: Store, *, hidden: bool) -> None:
 
 
 def _add_deliveries(store: Store, *, hidden: bool) -> None:
-    told = [Delivery("github", "1", WHEN, "push", "accepted", "site", "refs/heads/main")]
+    deliveries = [Delivery("github", "1", WHEN, "push", "accepted", "site", "refs/heads/main")]
     if hidden:
-        told += [
+        deliveries += [
             Delivery("github", "2", WHEN, "push", "accepted", "vault", "refs/heads/zanzibar"),
             Delivery("github", "3", WHEN, "push", "ignored", "core", reason="secret/keys.py"),
             Delivery("github", "4", WHEN, "push", "ignored", reason="the repository vault is not in the index"),
         ]
     ids = ids_by_name(store)
-    for one in told:
-        put_document(store, one.key, asdict(replace(one, repo_id=ids.get(one.repo, ""))))
+    for delivery in deliveries:
+        put_document(store, delivery.key, asdict(replace(delivery, repo_id=ids.get(delivery.repo, ""))))
 
 
 def _hide_more(store: Store, repositories: Mapping[str, Any]) -> None:
-    """Let more go on unseen: an import, a transaction under way, a commit that begins like a visible one."""
+    """Add more hidden content: an import, an open transaction, and a commit that starts like a visible commit."""
     save_repository(store, Repository("vault-new", "https://git.example/zanzibar/new", "main"))
     save_progress(store, Progress("vault-new", "indexing", "e" * 40, 1, 3, 0, WHEN, WHEN))
     head = read_head(store)
     timeline = head.defaults["vault"]
     look_alike = repositories["core"].git("rev-parse", "main")[:12] + "0" * 28
-    (record,) = [one for one in published_transactions(store, head, timeline) if one.commit]
+    (record,) = [item for item in published_transactions(store, head, timeline) if item.commit]
     put_document(store, record.key, asdict(replace(record, commit=look_alike)))
     state = replace(head.timelines[timeline], commit=look_alike)
     change_head(store, lambda now: (replace(now, timelines={**now.timelines, timeline: state}), None))
@@ -209,7 +209,7 @@ def _hide_more(store: Store, repositories: Mapping[str, Any]) -> None:
 
 
 def make_key() -> tuple[ApiKey, str]:
-    """Return the key that both worlds know: it may do everything, and see what is not hidden."""
+    """Return the key that both worlds know: it has every scope, and sees everything that is not hidden."""
     return new_key("limited", ["search", "index", "admin"], GRANTS)
 
 
@@ -219,7 +219,7 @@ _JOB_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 
 
 def ask(world: World, token: str | None, method: str, path: str, body: Any = None) -> Reply:
-    """Send a request and return what can be compared of the answer."""
+    """Send a request and return the comparable parts of the answer."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     response = world.client.open(path, method=method, json=body, headers=headers)
     text = response.get_data(as_text=True)
@@ -232,13 +232,13 @@ def ask(world: World, token: str | None, method: str, path: str, body: Any = Non
 
 
 def comparable(value: Any, name: str = "") -> Any:
-    """Return a body with what no two answers have in common left out, and floats as far as arithmetic is exact."""
+    """Return a body without values that differ in every answer, with floats rounded to what arithmetic keeps."""
     if name in _OF_ONE_ANSWER and value is not None:
         return name
     if name == "next_cursor" and value is not None:
         return len(value)
     if isinstance(value, dict):
-        return {key: comparable(one, key) for key, one in value.items()}
+        return {key: comparable(item, key) for key, item in value.items()}
     if isinstance(value, list):
-        return [comparable(one) for one in value]
+        return [comparable(item) for item in value]
     return round(value, 5) if isinstance(value, float) else value
