@@ -4,7 +4,7 @@ import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address or host name can be reached from this machine only."""
+    """Return whether an address or host name can be reached only from this machine."""
     if host == "localhost":
         return True
     try:

@@ -1,20 +1,20 @@
-"""Escaping of control characters: text from a repository must not control the terminal that shows it."""
+"""Escapes control characters: text from a repository must not control the terminal that shows it."""
 
 import re
 
-# The C0 (except tab and line feed) and C1 control characters, and those that change the direction of text.
+# The C0 (except tab and line feed) and C1 control characters, and the characters that change the direction of text.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # JSON itself escapes the others.
 _OBEYED_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    r"""Return text with control characters escaped, as in ``\x1b`` or ``\u202e``; tabs and line feeds stay."""
+    r"""Return text with control characters escaped, as in ``\x1b`` or ``\u202e``; tabs and line feeds are kept."""
     return _OBEYED.sub(_escaped, text)
 
 
 def visible_line(text: str) -> str:
-    """Return a path or name on one line: tabs and line feeds are escaped too."""
+    """Return a path or name on one line, with tabs and line feeds escaped too."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 

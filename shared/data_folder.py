@@ -20,7 +20,7 @@ _GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def check_private(home: Path) -> None:
-    """Raise FolderNotPrivate if another user can read or owns the data folder; restrict entries with wider modes."""
+    """Raise FolderNotPrivate if another user owns or can read the data folder; restrict entries with wider modes."""
     try:
         found = home.stat()
     except OSError:
@@ -49,7 +49,7 @@ def _restrict_entries(home: Path) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Create a folder and its missing parents, accessible to the owner only."""
+    """Create a folder and its missing parents, accessible only to the owner."""
     missing = [part for part in (folder, *folder.parents) if not part.exists()]
     for part in reversed(missing):
         part.mkdir(mode=FOLDER_MODE, exist_ok=True)
@@ -66,7 +66,7 @@ def private_file(path: Path) -> None:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """Open a file for ``open(opener=…)``; a new file can be read by its owner only."""
+    """Open a file for ``open(opener=…)``; a new file can be read only by its owner."""
     return os.open(path, flags, FILE_MODE)
 
 

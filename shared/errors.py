@@ -5,7 +5,7 @@
     CodequarryError              the command line prints the message and exits with 1
     ├── UsageError               the request is invalid: exit 2, HTTP 400
     │   ├── UnknownName          an unknown field, filter, setting or value
-    │   ├── AmbiguousCommit      a short commit matches several commits; carries the candidates
+    │   ├── AmbiguousCommit      a short hash matches several commits; carries the candidates
     │   └── WrongState           the current state does not allow the request: HTTP 409
     ├── NotIndexed               the repository or version is not in the index: HTTP 404
     ├── NotReached               a commit was not indexed within the time allowed: HTTP 504
@@ -16,20 +16,20 @@
     ├── IndexingOff              the service was asked to index but is not set up for it: HTTP 501
     ├── LimitExceeded            --max-chunks, --max-tokens or a size limit; nothing was published
     ├── GitError                 cloning, fetching or reading a repository failed
-    │   └── NotAtOrigin          the repository or version does not exist there; a retry does not help
+    │   └── NotAtOrigin          the repository or version does not exist there; retrying does not help
     ├── Stopped                  the run was cancelled; nothing was published
     ├── Interrupted              the process of the run must exit; another process resumes the run
     ├── FolderNotPrivate         other users can read the data folder, or another user owns it
     ├── StoreError               the store failed
     │   ├── StoreUnavailable     the engine does not answer: HTTP 503
-    │   │   ├── StoreDamaged     stored data is corrupt; the message names what and how to repair it
+    │   │   ├── StoreDamaged     stored data is corrupt; the message says what, and how to repair it
     │   │   └── OldFormat        another release wrote the index; run codequarry migrate --schema
     │   ├── StoreFull            the disk is full; nothing was published
-    │   ├── WriteRejected        documents dropped after all retries, with their ids
+    │   ├── WriteRejected        documents were dropped after all retries; carries their ids
     │   ├── Conflict             a compare-and-set failed; read again
     │   ├── LeaseHeld            another process is indexing this timeline
     │   ├── IndexMoved           the index moved to another edition; open it again
-    │   └── ModelMismatch        the index was made with another model, dimension or chunker
+    │   └── ModelMismatch        the index was made with a different model, dimension or chunker
     └── EmbeddingError           the embedding model failed
         ├── EmbedderUnavailable  the model does not answer; searches use words only
         └── TextsRejected         the model refused some texts; carries reasons and vectors by index
@@ -55,7 +55,7 @@ class UsageError(CodequarryError):
 class UnknownName(UsageError):
     """A field, filter, setting or value that does not exist.
 
-    ``where`` is the place of the name, ``near`` lists similar names, ``known`` all names if there are few.
+    ``where`` says where the name was given, ``near`` lists similar names, and ``known`` all names if there are few.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class UnknownName(UsageError):
 
 
 class AmbiguousCommit(UsageError):
-    """A short commit that matches several commits."""
+    """A short hash that matches several commits."""
 
     def __init__(self, short: str, candidates: Sequence[str]) -> None:
         super().__init__(f"commit '{short}' is ambiguous: {', '.join(candidates)}")
@@ -77,7 +77,7 @@ class AmbiguousCommit(UsageError):
 
 
 class WrongState(UsageError):
-    """The current state does not allow the request: a finished job cannot be cancelled."""
+    """The current state does not allow the request; for example, a finished job cannot be cancelled."""
 
 
 class NotIndexed(CodequarryError):
@@ -133,7 +133,7 @@ class Interrupted(CodequarryError):
 
 
 class FolderNotPrivate(CodequarryError):
-    """Other users can read the data folder, or another user owns it; the message has the command to fix it."""
+    """Other users can read the data folder, or another user owns it; the message gives the command to fix this."""
 
 
 class StoreError(CodequarryError):
@@ -179,7 +179,7 @@ class IndexMoved(StoreError):
 
 
 class ModelMismatch(StoreError):
-    """The index was made with another model, dimension or chunker."""
+    """The index was made with a different model, dimension or chunker."""
 
 
 class EmbeddingError(CodequarryError):
@@ -200,13 +200,13 @@ class TextsRejected(EmbeddingError):
         super().__init__(f"the embedding model refused {len(self.reasons)} texts ({shown}{more})")
 
 
-# A list of URLs with the preposition before it, and IP addresses in messages of a server.
+# A list of URLs with the preposition before it, and IP addresses in a server's messages.
 _URLS = re.compile(r"(?: at| from)?\s*\b[a-z][a-z0-9+.-]*://[^\s,;'\"()]+(?:, [a-z][a-z0-9+.-]*://[^\s,;'\"()]+)*")
 _ADDRESSES = re.compile(r"\[?\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\]?|\[[0-9a-f:]*::?[0-9a-f:]+\](?::\d+)?", re.IGNORECASE)
 
 
 def public(error: Exception) -> str:
-    """Return an error's message for API clients: addresses of stores and models are removed, those of origins kept.
+    """Return an error's message for API clients, without the addresses of stores and models but with those of origins.
 
     The operator's log has the full message.
     """

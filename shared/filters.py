@@ -1,6 +1,6 @@
 """Filter fields, path globs and lookup keys that both stores share. Pure functions.
 
-Path globs follow .gitignore: ``*``, ``?`` and ``[abc]`` match inside one path segment, ``**`` as a whole segment
+Path globs follow .gitignore: ``*``, ``?`` and ``[abc]`` match within one path segment, ``**`` as a whole segment
 matches any number of segments, and a backslash escapes. A glob without a slash (except at its end) matches a file or
 directory at any depth; a glob with a slash starts at the root. A glob that matches a directory matches everything
 below it; a glob that ends with a slash matches directories only.
@@ -42,7 +42,7 @@ FILTERABLE_FIELDS: Mapping[str, FieldKind] = {
     "symbol_type": "keyword",
     "tags": "keywords",
 }
-"""Every field that ``Filters`` may name. Values are compared exactly and with case."""
+"""Every field that ``Filters`` may name. Values are compared exactly, including case."""
 
 BOOLEANS = ("true", "false")
 
@@ -53,7 +53,7 @@ CONFIG_LANGUAGES = ("yaml", "json", "toml", "ini", "java properties", "propertie
 # Only the ratios matter: a name says more about a chunk than a word of its body.
 RECALL_WEIGHTS: Mapping[str, int] = {"symbol": 4, "signature": 2, "path": 2, "doc": 2, "body": 1}
 
-# The tails of a path take quadratic space: 2,000 one-letter folders would take 4 MB. Real paths have 20 segments.
+# The tails of a path take quadratic space: 2,000 one-letter folders would take 4 MB. Real paths have about 20 segments.
 MAX_TAILS = 100
 
 # OpenSearch refuses longer regular expressions (index.max_regex_length).
@@ -111,11 +111,11 @@ _FOLDERS = "([^/]+/)*"
 
 
 def glob_to_regex(glob: str) -> str:
-    """Translate a path glob to a regular expression that must match the whole path.
+    """Translate a path glob into a regular expression that must match the whole path.
 
     It uses only literals (escaped if they are ASCII but not a letter, digit or underscore), ``[…]``, ``[^…]``,
-    ``(…)``, ``*``, ``+`` and ``?``, which mean the same in Python's ``re.fullmatch`` and Lucene's regexp, for line
-    breaks too. Raise UsageError if the glob is empty, too long or not supported.
+    ``(…)``, ``*``, ``+`` and ``?``, which mean the same in Python's ``re.fullmatch`` and Lucene's regexp, even for
+    line breaks. Raise UsageError if the glob is empty, too long or not supported.
     """
     return _translate(glob, _COMMON)
 

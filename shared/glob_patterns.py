@@ -1,4 +1,4 @@
-"""Translates one .gitignore pattern to RE2 regular expressions."""
+"""Translates a .gitignore pattern into RE2 regular expressions."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class NotAPattern(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GlobPattern:
-    """A line of an ignore file: ``file`` matches paths themselves, ``below`` everything below matching folders."""
+    """A line of an ignore file: ``file`` matches the paths themselves, ``below`` everything below matching folders."""
 
     line: str
     excludes: bool
@@ -28,7 +28,7 @@ class GlobPattern:
 
 
 def parse_pattern(line: str) -> GlobPattern | None:
-    """Parse a line; return None for a comment or blank line, raise NotAPattern if it can match no path."""
+    """Parse a line; return None for a comment or blank line, and raise NotAPattern if it can match no path."""
     text = _without_trailing_spaces(line)
     if not text or text.startswith("#"):
         return None

@@ -1,4 +1,4 @@
-"""Matches paths with .gitignore patterns in linear time, since the patterns may come from an untrusted repository.
+"""Matches paths against .gitignore patterns, in linear time because the patterns may come from an untrusted repository.
 
 Patterns become RE2 expressions that are matched together: a hundred patterns cost about as much as one.
 """
@@ -17,7 +17,7 @@ from codequarry.shared.stop_request import check_stop
 MAX_PATTERN_CHARACTERS = 4_096
 # Real ignore files have a few dozen patterns. With 10,000, matching a path takes 0.1 ms.
 MAX_PATTERNS = 10_000
-# Limits of a group of patterns that is matched at once: patterns, characters, and bytes of automaton states.
+# Limits on a group of patterns that is matched at once: patterns, characters, and bytes of automaton states.
 GROUP_PATTERNS = 500
 GROUP_CHARACTERS = 50_000
 GROUP_BYTES = 32_000_000
@@ -25,7 +25,7 @@ GROUP_BYTES = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The pattern that decides about a path, and whether it excludes the path."""
+    """The deciding pattern for a path, and whether it excludes the path."""
 
     line: str
     excludes: bool
@@ -52,9 +52,9 @@ class Globs:
         return verdict is not None and verdict.excludes
 
     def verdict(self, path: str) -> Verdict | None:
-        """Return the verdict of the last pattern that matches, None if no pattern does.
+        """Return the verdict of the last pattern that matches, or None if no pattern does.
 
-        A pattern for the path itself overrides patterns for its folders, unless these come later and exclude.
+        A pattern for the path itself overrides patterns for its folders, unless these come later and exclude the path.
         """
         data = path.encode()
         decides, by_path = -1, False
@@ -71,7 +71,7 @@ class Globs:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Patterns as one automaton; ``fitting`` has (pattern number, matches the path itself) for each expression."""
+    """Patterns as one automaton; for each expression, ``fitting`` has (pattern number, matches the path itself)."""
 
     automaton: re2.Set
     fitting: tuple[tuple[int, bool], ...]
@@ -120,7 +120,7 @@ def _compiled(part: _Numbered) -> list[_Group]:
 
 
 def globs_of_setting(setting: str, lines: Iterable[str]) -> Globs:
-    """Return the patterns of a setting; UsageError for a pattern that can match no path, LimitExceeded if too long."""
+    """Return a setting's patterns; raise UsageError if any can match no path, LimitExceeded if any is too long."""
     found = []
     for line in lines:
         try:
@@ -134,9 +134,9 @@ def globs_of_setting(setting: str, lines: Iterable[str]) -> Globs:
 
 
 def globs_of_file(name: str, lines: Sequence[str]) -> Globs:
-    """Return the patterns of an ignore file, without lines that match no path; LimitExceeded if it is too large."""
+    """Return an ignore file's patterns, without lines that match no path; raise LimitExceeded if it is too large."""
     if len(lines) > MAX_PATTERNS:
-        raise LimitExceeded(f"{name} has {len(lines)} lines, the limit is {MAX_PATTERNS}; use fewer patterns")
+        raise LimitExceeded(f"{name} has {len(lines)} lines; the limit is {MAX_PATTERNS}, so use fewer patterns")
     found = []
     for line in lines:
         check_stop()  # parsing a megabyte of brackets takes two seconds
@@ -153,5 +153,5 @@ def globs_of_file(name: str, lines: Sequence[str]) -> Globs:
 def _check_length(where: str, line: str) -> None:
     if len(line) > MAX_PATTERN_CHARACTERS:
         raise LimitExceeded(
-            f"{where} has a pattern of {len(line)} characters, the limit is {MAX_PATTERN_CHARACTERS}; shorten it"
+            f"{where} has a pattern of {len(line)} characters; the limit is {MAX_PATTERN_CHARACTERS}, so shorten it"
         )

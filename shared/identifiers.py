@@ -1,4 +1,4 @@
-"""Identifier splitting, the same for indexing and for queries on every store.
+"""Identifier splitting, which is the same for indexing and for queries, on every store.
 
 ``getUserById`` gives ``get user by id getuserbyid``, so that "user id" and the exact name both find it.
 """
@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 
 # Unicode letters and digits, and underscores between them; everything else separates names.
 _NAME = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
-# The same with underscores at the ends, which belong to no word.
+# The same, but with underscores at the ends, which belong to no word.
 _RUN = re.compile(r"\w+")
-# Translates ASCII separators to blanks: splitting there takes a quarter of the time of the pattern.
+# Translates ASCII separators into blanks: splitting at blanks takes a quarter of the pattern's time.
 _SEPARATED = "".join(char if char.isalnum() or char == "_" else " " for char in map(chr, range(128)))
 _ASCII_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Matches only the boundary, so that a run of capitals as long as a file does not take quadratic time.
@@ -21,7 +21,7 @@ MAX_TOKEN_CHARACTERS = 64
 
 
 def names_of(text: str) -> list[str]:
-    """Return the runs of letters, digits and underscores in a text, in order; a run may be underscores only."""
+    """Return the runs of letters, digits and underscores in a text, in order; a run may consist only of underscores."""
     return text.translate(_SEPARATED).split() if text.isascii() else _RUN.findall(text)
 
 
@@ -31,11 +31,11 @@ def split_identifier(name: str) -> list[str]:
 
 
 def words_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the lower-case words of all names of a text, each with its start and end in the text."""
+    """Yield the lower-case words of all names in a text, each with its start and end in the text."""
     for match in _RUN.finditer(text):
         at, name = match.start(), match.group()
         for word in _words(name):
-            # There are only underscores between two words of a name.
+            # Only underscores can separate two words of a name.
             at = text.index(word, at)
             yield word.lower(), at, at + len(word)
             at += len(word)

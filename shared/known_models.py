@@ -1,4 +1,4 @@
-"""Models that are known by name, as ``codequarry models`` lists them."""
+"""Models that are known by name, as listed by ``codequarry models``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ Pooling = Literal["mean", "cls"]
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 ONNX_FILES = (MODEL_FILE, TOKENIZER_FILE)
-# The files of a token table: its rows, their scales, those of queries, the tokens.
+# The files of a token table: its rows, their scales, the scales for queries, and the tokens.
 TABLE_FILES = ("rows.npy", "scales.npy", "query-scales.npy", "vocabulary.txt")
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Differences of a paid API from the protocol of compatible servers."""
+    """The differences between a paid API and the protocol of compatible servers."""
 
     base_url: str
     encoding_format: Literal["float", "base64"] = "float"
@@ -42,7 +42,7 @@ class MavenJar:
 class KnownModel:
     """An embedding model: its dimension, prefixes and source.
 
-    ``window`` includes special tokens (None: any length); ``repository`` is the author's name, which servers may use.
+    ``window`` includes special tokens (None: any length). ``repository`` is the author's name, which some servers use.
     """
 
     name: str
@@ -70,10 +70,10 @@ class KnownReranker:
 
 
 DEFAULT = "codequarry-1"
-# All names of the built-in models of earlier releases.
+# All names of the built-in models in earlier releases.
 REMOVED_MODELS = frozenset({"wordllama", "dleemiller/word-llama-l2-supercat"})
 _OPENAI = Api(base_url="https://api.openai.com/v1")
-# Voyage accepts only base64 or no format, has another name for the dimension, and refuses larger requests.
+# Voyage accepts only base64 or no format, has a different name for the dimension, and refuses larger requests.
 _VOYAGE = Api(
     base_url="https://api.voyageai.com/v1",
     encoding_format="base64",
@@ -157,13 +157,13 @@ RERANKERS: tuple[KnownReranker, ...] = (
 
 
 def find_model(name: str) -> KnownModel | None:
-    """Return the known model with a name, alias or author's repository, compared without case."""
+    """Return the known model with a given name, alias or author's repository, ignoring case."""
     wanted = name.casefold()
     return next((model for model in EMBEDDERS if wanted in _names(model)), None)
 
 
 def resolve_model_folder(name: str, folder: Path) -> str:
-    """Return the absolute path of a model folder relative to ``folder``, which an index can store; else the name."""
+    """Return the absolute path of a model folder given relative to ``folder``, for an index to store; else the name."""
     if find_model(name) is not None:
         return name
     try:
@@ -180,7 +180,7 @@ def known_names() -> Sequence[str]:
 
 
 def is_removed_model(name: str) -> bool:
-    """Return whether a name is that of a model that was built in once."""
+    """Return whether a name is that of a formerly built-in model."""
     return name.casefold() in REMOVED_MODELS
 
 
@@ -189,7 +189,7 @@ def unknown_model(name: str) -> UsageError:
     if is_removed_model(name):
         return UsageError(
             f"embedding model '{name}' was removed: set [embedding] model = \"{DEFAULT}\", the built-in model, and "
-            f"migrate an index made with '{name}' by `codequarry migrate --model {DEFAULT}`"
+            f"run `codequarry migrate --model {DEFAULT}` on an index made with '{name}'"
         )
     return UnknownName(
         "embedding model",

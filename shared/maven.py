@@ -1,6 +1,6 @@
 """Downloads files from a Maven repository with jgo, in pure Python: neither Java nor Maven is needed.
 
-jgo trusts its cache, so a failed download must leave no file. The caller must check the contents of a file.
+jgo trusts its cache, so a failed download must leave no file behind. The caller must check the file's contents.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ class MavenMissing(CodequarryError):
 
 
 class MavenUnreachable(CodequarryError):
-    """The file is not on this machine and can't be downloaded; the message is only the kind of failure."""
+    """The file is not on this machine and can't be downloaded; the message gives only the kind of failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Coordinate:
 
 
 def local_repository() -> Path:
-    """Return Maven's own folder on this machine; MavenMissing if jgo is not installed."""
+    """Return Maven's own folder on this machine; raise MavenMissing if jgo is not installed."""
     try:
         from jgo.constants import default_maven_repo
     except ImportError as error:
@@ -61,7 +61,7 @@ class Downloads:
     """Downloads into one folder, from the default repository or a mirror of it. Thread-safe."""
 
     def __init__(self, folder: Path | None = None, mirror: str | None = None) -> None:
-        """Download into ``folder`` (Maven's own if None); MavenMissing if jgo is not installed."""
+        """Download into ``folder`` (Maven's own if None); raise MavenMissing if jgo is not installed."""
         folder = folder or local_repository()
         from jgo.maven import MavenContext
 
@@ -69,7 +69,7 @@ class Downloads:
         self._context = MavenContext(_resolver(), folder, [], remote, timeout=TIMEOUT_SECONDS)
 
     def fetch(self, wanted: Coordinate) -> Path:
-        """Return the local file, downloaded if missing; MavenUnreachable if all attempts fail."""
+        """Return the local file, downloading it if missing; raise MavenUnreachable if all attempts fail."""
         import requests
         import stamina
 
@@ -85,7 +85,7 @@ class Downloads:
 
 
 def _resolver() -> Any:  # noqa: ANN401 - jgo's types are loose
-    """Return jgo's resolver, changed to remove partial downloads."""
+    """Return jgo's resolver, modified to remove partial downloads."""
     from jgo.maven import PythonResolver
 
     class WholeFiles(PythonResolver):

@@ -1,4 +1,4 @@
-"""The vocabulary: frozen dataclasses that the rooms exchange. Nothing here does any input or output."""
+"""The vocabulary: frozen dataclasses that the packages exchange. Nothing here does any input or output."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,7 +15,7 @@ KINDS_OF_FILE: tuple[KindOfFile, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class StrideInfo:
-    """A stride of a chunk longer than the model's window; offsets in tokens of that model, end exclusive."""
+    """A stride of a chunk longer than the model's window; offsets are in that model's tokens, end exclusive."""
 
     original_chunk_id: str
     stride_index: int
@@ -29,7 +29,7 @@ class Chunk:
     """A piece of one file version. It never changes: its fields depend only on the blob and its path.
 
     Lines count from 1, both ends inclusive; characters from 0 in the decoded file, end exclusive. ``text`` is the
-    file's own text of those lines, with its line ends. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
+    file's own text of those lines, with line endings. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
     """
 
     id: str
@@ -113,7 +113,7 @@ class FileRecord:
     """One file version in one timeline, indexed or skipped.
 
     ``verdict`` is ``indexed`` or the reason for skipping the file (``binary``, ``too-large``…). ``rows`` is the number
-    of its chunk rows. ``rules`` is a hash of everything besides the blob that decided verdict and chunks.
+    of its chunk rows. ``rules`` is a hash of everything besides the blob that determined verdict and chunks.
     """
 
     repo: str
@@ -170,7 +170,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Field filters, all of which must hold; each has a field and values, any of which matches."""
+    """Field filters, all of which must hold; each has a field and values, any of which may match."""
 
     terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
     excluded: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -179,7 +179,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A recalled chunk; ``similarity`` is the cosine (-1 to 1) of its best stride, None if the query has no vector."""
+    """A retrieved chunk; ``similarity`` is its best stride's cosine (-1 to 1), or None if the query has no vector."""
 
     chunk: Chunk
     tokens: Tokens

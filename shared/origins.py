@@ -1,4 +1,4 @@
-"""Origins of repositories and their identity. Nothing here reads the disk (see ``ingest/git/origins.py``)."""
+"""Origins of repositories and their identities. Nothing here reads the disk (see ``ingest/git/origins.py``)."""
 
 import os.path
 import re
@@ -30,7 +30,7 @@ class Credentials:
 class Origin:
     """A place to fetch from.
 
-    ``url`` has no secret. The last word of ``parts`` names the repository. ``host`` is empty for a local folder.
+    ``url`` contains no secret. The last word of ``parts`` names the repository. ``host`` is empty for a local folder.
     """
 
     url: str
@@ -41,7 +41,7 @@ class Origin:
 
     @property
     def identity(self) -> str:
-        """Equal for two spellings of the same place."""
+        """A text that is equal for all spellings of the same place."""
         return origin_identity(self.url)
 
     @property
@@ -59,12 +59,12 @@ def read_origin(text: str) -> Origin:
 
 
 def origin_of_url(text: str) -> Origin:
-    """Parse the URL of a remote repository; UsageError if it is invalid."""
+    """Parse the URL of a remote repository; raise UsageError if it is invalid."""
     try:
         url = urlsplit(text)
         port = url.port
     except ValueError:
-        # The message does not repeat the URL: what looks like a wrong port may be part of a password.
+        # The message does not repeat the URL, because what looks like a wrong port may be part of a password.
         raise UsageError("the URL of the repository is invalid: its host or port is malformed") from None
     scheme = url.scheme.lower()
     if scheme not in DEFAULT_PORTS:
@@ -73,7 +73,7 @@ def origin_of_url(text: str) -> Origin:
     if not host or host.startswith("-") or _CONTROL.search(text):
         raise UsageError("the URL of the repository names no host")
     if url.query or url.fragment:
-        raise UsageError("the URL of a repository must not contain '?' or '#'; set a token as CODEQUARRY_GIT__TOKEN")
+        raise UsageError("the URL of a repository must not contain '?' or '#'; set a token with CODEQUARRY_GIT__TOKEN")
     parts = path_words(url.path)
     if not parts:
         raise UsageError(f"{scheme}://{host} names a host but no repository")
@@ -90,10 +90,10 @@ def origin_of_url(text: str) -> Origin:
 
 
 def origin_of_scp(match: re.Match[str]) -> Origin:
-    """Return the origin of ``user@host:path``, as matched by ``SCP_LIKE``; UsageError if the host is invalid."""
+    """Return the origin of ``user@host:path``, as matched by ``SCP_LIKE``; raise UsageError if the host is invalid."""
     host = match["host"].lower()
     if host.startswith("-"):
-        raise UsageError("the name of a host must not begin with '-'")
+        raise UsageError("a host name must not begin with '-'")
     user = f"{match['user']}@" if match["user"] else ""
     path = match["path"]
     return Origin(
@@ -105,10 +105,10 @@ def origin_of_scp(match: re.Match[str]) -> Origin:
 
 
 def origin_identity(origin: str) -> str:
-    """Return a text that is equal for two spellings of one place.
+    """Return a text that is equal for all spellings of the same place.
 
-    Scheme, user, case of the host, default port and a trailing ``.git`` are ignored. The disk is not read: a folder
-    should be absolute and have its links resolved. ValueError for an invalid URL.
+    Scheme, user, case of the host, default port and a trailing ``.git`` are ignored. The disk is not read, so a folder
+    should be absolute and have its links resolved. Raise ValueError for an invalid URL.
     """
     if "://" in origin:
         url = urlsplit(origin)
@@ -154,5 +154,5 @@ def path_words(path: str) -> tuple[str, ...]:
 
 
 def fit_name(text: str) -> str:
-    """Return ``text`` with characters that a repository's name may not have replaced; may be empty."""
+    """Replace the characters that a repository's name may not contain; the result may be empty."""
     return _UNFIT_FOR_NAME.sub("-", text).strip("-.")[:100]

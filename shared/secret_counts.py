@@ -9,7 +9,7 @@ _BEGIN = "masked: "
 
 @dataclass(frozen=True, slots=True)
 class SecretCounts:
-    """The number of secrets by rule, and of files; never a secret or its hash, which would reveal weak secrets."""
+    """The number of secrets by rule, and of files; never a secret or its hash, because a hash reveals weak secrets."""
 
     by_rule: Mapping[str, int] = field(default_factory=dict)
     files: int = 0
@@ -22,7 +22,7 @@ class SecretCounts:
 
     @classmethod
     def of_detail(cls, detail: str) -> "SecretCounts":
-        """Parse the ``detail`` of a file record; the counts are empty if it is about something else."""
+        """Parse the ``detail`` of a file record; the counts are empty if it describes something else."""
         if not detail.startswith(_BEGIN):
             return cls()
         parts = (part.rpartition("=") for part in detail.removeprefix(_BEGIN).split(" "))

@@ -1,13 +1,13 @@
 """Requests to stop a run, checked while the run waits for another process.
 
-An observer can stop a run between steps; code that may wait minutes for git or a reading process checks here.
+An observer can stop a run between steps; code that may wait minutes for git or a reader process checks here.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Interval of the check during a wait, so that a cancelled job ends within two seconds.
+# Interval of the checks during a wait, short enough for a cancelled job to end within two seconds.
 LOOK_SECONDS = 0.25
 
 StopCheck = Callable[[], None]

@@ -1,4 +1,4 @@
-"""Timestamps as stored in documents: ISO 8601 in UTC, which sort as text."""
+"""Timestamps as stored in documents: ISO 8601 in UTC, which sorts as text."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +9,7 @@ def now() -> str:
 
 
 def this_second() -> str:
-    """Return the current time, to the second, as people read it."""
+    """Return the current time, to the second, for people to read."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -24,5 +24,5 @@ def later(moment: str, seconds: float) -> str:
 
 
 def seconds_since(moment: str) -> float:
-    """Return the seconds since ``moment``, negative if it is in the future."""
+    """Return the seconds since ``moment``, negative if that is in the future."""
     return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()

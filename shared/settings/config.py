@@ -1,7 +1,7 @@
 """Settings from one TOML file and environment variables, which override the file; only this module validates them.
 
-``CODEQUARRY_EMBEDDING__MODEL=minilm`` sets ``[embedding] model``. The file is the one that ``CODEQUARRY_CONFIG``
-names, or ``codequarry.toml`` in the current folder, or ``config.toml`` in ``CODEQUARRY_HOME``.
+``CODEQUARRY_EMBEDDING__MODEL=minilm`` sets ``[embedding] model``. ``CODEQUARRY_CONFIG`` names the file; if unset, it is
+``codequarry.toml`` in the current folder, or else ``config.toml`` in ``CODEQUARRY_HOME``.
 """
 
 import os
@@ -35,14 +35,14 @@ from codequarry.shared.settings.triggers import DistinctRepositories, PollingSet
 
 
 class OpenSearchSettings(Section):
-    """Connection, account, index names and HNSW parameters."""
+    """Connection, credentials, index names and HNSW parameters."""
 
     urls: tuple[str, ...] = ("http://127.0.0.1:9200",)
     user: str | None = None
     password: SecretStr | None = None
     ca_file: Path | None = Field(default=None, description="PEM file of the CA that signed the server's certificate")
     verify_certificates: bool = True
-    index: str = Field(default="code_chunks", description="alias of the chunk index; others are named after it")
+    index: str = Field(default="code_chunks", description="alias of the chunk index and prefix of the others")
     engine: Literal["lucene", "faiss"] = "lucene"
     m: int = Field(default=16, ge=2, le=100)
     ef_construction: int = Field(default=128, ge=2, le=4096)
@@ -61,7 +61,7 @@ class EmbeddingSettings(Section):
     base_url: str | None = Field(default=None, description="OpenAI-compatible server")
     api_key: SecretStr | None = None
     dimensions: int | None = Field(default=None, ge=1, le=16_000)
-    context_window: int | None = Field(default=None, ge=16, description="tokens that the model reads of a text at once")
+    context_window: int | None = Field(default=None, ge=16, description="tokens of a text that the model reads at once")
     stride_window: int | None = Field(default=None, ge=16, description="tokens per stride; 7/8 of the window if unset")
     stride_overlap: int | None = Field(default=None, ge=0, description="overlap of strides; 1/8 of the window if unset")
     batch_size: int = Field(default=256, ge=1, le=4096)
@@ -78,7 +78,7 @@ class EmbeddingSettings(Section):
 
 
 class ChunkingSettings(Section):
-    """Chunk sizes, in tokens of a counter that does not depend on the model."""
+    """Chunk sizes, in tokens that are counted in the same way for every model."""
 
     target_tokens: int = Field(default=350, ge=20)
     max_tokens: int = Field(default=800, ge=40)
@@ -87,7 +87,7 @@ class ChunkingSettings(Section):
     @model_validator(mode="after")
     def _sizes_fit(self) -> Self:
         if not self.overlap_tokens < self.target_tokens <= self.max_tokens:
-            raise ValueError("overlap_tokens must be below target_tokens, and target_tokens at most max_tokens")
+            raise ValueError("overlap_tokens must be below target_tokens, which must not exceed max_tokens")
         return self
 
 
@@ -111,7 +111,7 @@ class ScanSettings(Section):
 
 
 class PathRule(Section):
-    """Metadata that a path gives its file: every matching rule adds its tags, the last to set another field wins."""
+    """Metadata for files by path: every matching rule adds its tags; for other fields, the last rule to set it wins."""
 
     glob: str
     microservice: str | None = None
@@ -150,7 +150,7 @@ class SettingsModel(Section):
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The effective settings; ``sources`` maps each key that was set to where its value comes from."""
+    """The effective settings; ``sources`` maps each key that was set to the source of its value."""
 
     settings: SettingsModel
     sources: Mapping[str, str]
@@ -165,9 +165,9 @@ def load_settings(
     overrides: Mapping[str, object] | None = None,
     variables: Mapping[str, str] = os.environ,
 ) -> LoadedSettings:
-    """Return the effective settings: the command line overrides the environment, the file and the defaults.
+    """Return the effective settings; the order of precedence is command line, environment, file, defaults.
 
-    ``assignments`` are ``key=value`` texts; ``overrides`` maps keys to the values of flags (None: not given). Raise
+    ``assignments`` are ``key=value`` texts; ``overrides`` maps keys to the values of flags (None if not given). Raise
     UnknownName for a key that does not exist, UsageError for an invalid value.
     """
     environment = from_environment(variables, LEAVES)
@@ -185,7 +185,7 @@ def load_settings(
 
 
 def _with_whole_names(settings: SettingsModel, sources: Mapping[str, str], file: Path | None) -> dict[str, Section]:
-    """Return the sections that name a model, with relative model folders resolved as other paths are."""
+    """Return the sections that name a model, with relative model folders resolved like other paths."""
     found: dict[str, Section] = {}
     for name in ("embedding", "reranking"):
         section: EmbeddingSettings | RerankingSettings = getattr(settings, name)
@@ -201,7 +201,7 @@ def _flags(overrides: Mapping[str, object]) -> list[GivenValue]:
 
 
 def _settings_file(variables: Mapping[str, str], given: Iterable[GivenValue]) -> Path | None:
-    """Return the settings file, if any; UsageError if ``CODEQUARRY_CONFIG`` names a file that does not exist."""
+    """Return the settings file, if any; raise UsageError if ``CODEQUARRY_CONFIG`` names a file that does not exist."""
     if named := variables.get("CODEQUARRY_CONFIG"):
         path = Path(named).expanduser().absolute()
         if not path.is_file():
@@ -214,7 +214,7 @@ def _settings_file(variables: Mapping[str, str], given: Iterable[GivenValue]) ->
 
 
 def _explained(error: ValidationError, given: Sequence[GivenValue]) -> UsageError:
-    """Return an error that describes the first fault in one line: key, value, source and what is expected."""
+    """Return an error that describes the first fault on one line: key, value, source and expectation."""
     first, *others = error.errors(include_url=False)
     location = [str(part) for part in first["loc"]]
     more = f" (and {len(others)} more)" if others else ""

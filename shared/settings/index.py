@@ -11,18 +11,18 @@ class IndexingSettings(Section):
     processes: int | None = Field(
         default=None, ge=0, le=256, description="processes that read files; one per core if unset; 0 (debugging): none"
     )
-    max_paths: int = Field(default=3_000_000, ge=1, description="maximum files of a version; each takes 400 bytes")
+    max_paths: int = Field(default=3_000_000, ge=1, description="maximum files per version; each takes 400 bytes")
     listing_seconds: float = Field(default=600, gt=0, description="time limit for listing a version's files")
     process_memory_bytes: int = Field(default=2_000_000_000, ge=200_000_000, description="memory per reader process")
     batch_files: int = Field(default=200, ge=1, le=10_000)
-    lease_seconds: float = Field(default=30, gt=0, description="a lease expires when it is not renewed for this time")
+    lease_seconds: float = Field(default=30, gt=0, description="a lease expires if it is not renewed for this long")
     grace_seconds: float = Field(default=1, ge=0, description="how long readers keep what a rebuild replaced")
     overlay_max_share: float = Field(default=0.25, ge=0, le=1, description="maximum share of paths in an overlay")
     overlay_max_paths: int = Field(default=10_000, ge=0, description="maximum number of paths in an overlay")
 
 
 class KeptHistory(Section):
-    """Retention of one repository; unset values are those of ``[retention]``."""
+    """Retention for one repository; unset values are taken from ``[retention]``."""
 
     keep_commits: int | None = Field(default=None, ge=1)
     keep_days: float | None = Field(default=None, ge=0)
@@ -31,7 +31,7 @@ class KeptHistory(Section):
 class RetentionSettings(Section):
     """How long earlier heads of a branch stay searchable."""
 
-    keep_commits: int = Field(default=200, ge=1, description="number of newest indexed commits kept for a branch")
+    keep_commits: int = Field(default=200, ge=1, description="number of newest indexed commits kept per branch")
     keep_days: float = Field(default=90, ge=0, description="how long a commit is kept after another became head")
     grace_seconds: float = Field(default=60, ge=0, description="delay before expired rows are deleted")
     repositories: dict[str, KeptHistory] = Field(default={})

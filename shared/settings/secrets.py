@@ -14,7 +14,7 @@ class SecretSettings(Section):
     """What happens to secrets found in a repository, and which findings are ignored."""
 
     action: Literal["mask", "skip", "off"] = Field(
-        default="mask", description="`mask` replaces each character by `*`, `skip` skips the whole file"
+        default="mask", description="`mask` replaces each character with `*`, `skip` skips the whole file"
     )
     allow_paths: tuple[str, ...] = Field(default=(), description="files that are not masked; patterns as in .gitignore")
     allow_rules: tuple[str, ...] = Field(default=(), description="rules that are disabled")
@@ -27,5 +27,5 @@ class SecretSettings(Section):
         lowered = tuple(digest.lower() for digest in value)
         for digest in lowered:
             if not _SHA256.fullmatch(digest):
-                raise ValueError("it must be 64 hexadecimal digits; to get them: printf %s VALUE | sha256sum")
+                raise ValueError("it must be 64 hexadecimal digits; get them with: printf %s VALUE | sha256sum")
         return lowered

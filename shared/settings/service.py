@@ -32,7 +32,7 @@ class McpSettings(Section):
 
 
 class AuthSettings(Section):
-    """A key in addition to those of the catalog."""
+    """A key that is accepted in addition to the keys in the catalog."""
 
     admin_key: SecretStr | None = Field(default=None, description="a key with all permissions (24 characters or more)")
 
@@ -40,15 +40,15 @@ class AuthSettings(Section):
 class LimitSettings(Section):
     """Request limits, counted by each API process separately; unset means unlimited."""
 
-    requests_per_minute: int | None = Field(default=None, ge=1, description="requests of one key")
-    burst: int = Field(default=60, ge=1, description="requests of one key at once")
-    concurrent: int | None = Field(default=None, ge=1, description="requests of one key in progress")
-    total_requests_per_minute: int | None = Field(default=None, ge=1, description="requests of all clients")
-    total_burst: int = Field(default=240, ge=1, description="requests of all clients at once")
-    total_concurrent: int | None = Field(default=None, ge=1, description="requests of all clients in progress")
-    connections_per_address: int | None = Field(default=256, ge=1, description="open connections of one address")
-    refused_per_minute: int | None = Field(default=120, ge=1, description="requests of one address without a valid key")
-    jobs_waiting_per_key: int | None = Field(default=50, ge=1, description="waiting jobs that one key requested")
+    requests_per_minute: int | None = Field(default=None, ge=1, description="requests with one key")
+    burst: int = Field(default=60, ge=1, description="requests with one key at once")
+    concurrent: int | None = Field(default=None, ge=1, description="requests with one key in progress")
+    total_requests_per_minute: int | None = Field(default=None, ge=1, description="requests from all clients")
+    total_burst: int = Field(default=240, ge=1, description="requests from all clients at once")
+    total_concurrent: int | None = Field(default=None, ge=1, description="requests from all clients in progress")
+    connections_per_address: int | None = Field(default=256, ge=1, description="open connections from one address")
+    refused_per_minute: int | None = Field(default=120, ge=1, description="requests per address without a valid key")
+    jobs_waiting_per_key: int | None = Field(default=50, ge=1, description="waiting jobs requested with one key")
 
 
 class AuditSettings(Section):

@@ -1,4 +1,4 @@
-"""Reads settings as keys, values and sources from TOML files, the environment and pairs. Keys are dotted."""
+"""Reads settings, each with dotted key, value and source, from TOML files, the environment and ``key=value`` pairs."""
 
 import difflib
 import json
@@ -20,13 +20,13 @@ _URL_ACCOUNT = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 # Variables with the prefix that are not settings.
 PLAIN_VARIABLES = frozenset({"CODEQUARRY_CONFIG", "CODEQUARRY_DEBUG"})
 NEAR_MATCHES = 3
-# Names at least this similar are taken for typing errors; more distant names are proposed only if there are none.
+# Names at least this similar count as typing errors; less similar names are suggested only if there are none.
 NEARLY_EQUAL = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """One setting as one source gives it."""
+    """A setting's value from one source."""
 
     key: str
     value: object
@@ -37,7 +37,7 @@ Leaves = Mapping[str, FieldInfo]
 
 
 def leaves_of(model: type[BaseModel], prefix: str = "") -> dict[str, FieldInfo]:
-    """Return every setting of a model that is not a table, by its dotted key."""
+    """Return all settings of a model, except tables, by dotted key."""
     found: dict[str, FieldInfo] = {}
     for name, field in model.model_fields.items():
         inner = field.annotation
@@ -91,7 +91,7 @@ def from_pairs(pairs: Iterable[str], leaves: Leaves, source: str) -> list[GivenV
 
 
 def parse_text(text: str, field: FieldInfo) -> object:
-    """Parse a value: JSON for tables and lists, or values separated by commas for lists."""
+    """Parse a value: JSON for tables and lists, or comma-separated values for lists."""
     if text[:1] in ("[", "{") and _is_collection(field.annotation):
         try:
             parsed: object = json.loads(text)
@@ -133,7 +133,7 @@ def _variable(name: str, variables: Mapping[str, str], leaves: Leaves) -> tuple[
 
 
 def variable_of(key: str) -> str:
-    """Return the environment variable of a setting."""
+    """Return the environment variable for a setting."""
     return PREFIX + key.upper().replace(".", "__")
 
 
@@ -153,7 +153,7 @@ def _flatten(table: Mapping[str, Any], leaves: Leaves, path: Path, prefix: str =
 
 
 def _unknown(name: str, leaves: Iterable[str], where: str, written: Callable[[str], str] = str) -> UnknownName:
-    """Return an UnknownName with similar settings; ``written`` gives the form of a key in that source."""
+    """Return an UnknownName with similar settings; ``written`` returns a key as that source writes it."""
     keys = list(leaves)
     tables = {key.rpartition(".")[0] for key in keys if "." in key}
     ends = {key.rpartition(".")[2] for key in keys}
@@ -173,7 +173,7 @@ def _located(value: object, field: FieldInfo, folder: Path) -> object:
 
 
 def without_accounts(value: object) -> object:
-    """Mask the account in every URL of a value."""
+    """Mask the credentials in every URL in a value."""
     if isinstance(value, str):
         return _URL_ACCOUNT.sub(MASK, value)
     if isinstance(value, list | tuple):
@@ -188,7 +188,7 @@ def _is_collection(annotation: object) -> bool:
 
 
 def _mentions(annotation: object, wanted: type) -> bool:
-    """Return whether a type is ``wanted``, a generic of it, or has it as an argument."""
+    """Return whether a type is ``wanted``, is a generic form of it, or has it as an argument."""
     if annotation is wanted or getattr(annotation, "__origin__", None) is wanted:
         return True
     return any(_mentions(part, wanted) for part in get_args(annotation))

@@ -1,4 +1,4 @@
-"""Settings for what is indexed and what triggers it: repositories, groups, webhooks, polling."""
+"""Settings for what is indexed and what triggers indexing: repositories, groups, webhooks, polling."""
 
 from pathlib import Path
 from typing import Annotated, Self
@@ -14,7 +14,7 @@ MIN_SECRET_CHARACTERS = 8
 
 
 class TokenReference(Section):
-    """Where to read a token; if neither field is set, the token of ``[git]`` for the host is used."""
+    """Where to read a token; if neither field is set, ``[git]``'s token for the host is used."""
 
     token_variable: str | None = Field(default=None, min_length=1, description="environment variable with the token")
     token_file: Path | None = Field(default=None, description="absolute path of a file with the token")
@@ -31,7 +31,7 @@ class TokenReference(Section):
 class RepositoryRules(TokenReference):
     """Rules for one repository, or for each repository of a group."""
 
-    refs: tuple[str, ...] = Field(default=(), description="patterns of further branches and tags to index")
+    refs: tuple[str, ...] = Field(default=(), description="patterns of additional branches and tags to index")
     pulls: bool = Field(default=False, description="index pull requests reported by webhooks")
     external_models: bool = Field(default=True, description="false: only a model on this machine may embed its code")
 
@@ -49,7 +49,7 @@ class RepositorySettings(RepositoryRules):
     @classmethod
     def _is_a_name(cls, value: str | None) -> str | None:
         if value is not None and not NAME.fullmatch(value):
-            raise ValueError("it must have at most 100 letters, digits, '.', '_' and '-'")
+            raise ValueError("it must consist of at most 100 letters, digits, '.', '_' and '-'")
         return value
 
     @field_validator("origin")
@@ -60,12 +60,12 @@ class RepositorySettings(RepositoryRules):
         except ValueError:
             raise ValueError("its host or port is malformed") from None
         if has_password:
-            raise ValueError("remove the password, and name its place with token_variable or token_file")
+            raise ValueError("remove the password, and set token_variable or token_file instead")
         return value
 
     @property
     def identity(self) -> str:
-        """Equal for two spellings of the same origin."""
+        """A text that is equal for all spellings of the same origin."""
         return identity_of_setting(self.origin)
 
 
@@ -113,8 +113,8 @@ class WebhookSettings(Section):
     gitlab_secrets: tuple[SecretStr, ...] = ()
     gitea_secrets: tuple[SecretStr, ...] = ()
     generic_secrets: tuple[SecretStr, ...] = ()
-    add_unknown: bool = Field(default=False, description="index repositories first named by a signed delivery")
-    tolerance_seconds: float = Field(default=300, gt=0, description="allowed clock skew of a signed time")
+    add_unknown: bool = Field(default=False, description="index new repositories that a signed delivery names")
+    tolerance_seconds: float = Field(default=300, gt=0, description="allowed clock skew of a signed timestamp")
     max_body_bytes: int = Field(default=25_000_000, ge=1)
     keep_deliveries: int = Field(default=1_000, ge=1, le=100_000, description="deliveries kept in the log")
     keep_days: float = Field(default=7, gt=0, description="how long a repeated delivery is recognised")

@@ -51,7 +51,7 @@ def test_a_tag_of_ten_thousand_tags_is_indexed_as_its_commit(tmp_path):
     ("make", "says"),
     [
         (hostile.path_bomb, "error: it has more than 3000000 files"),
-        (hostile.endless_patterns, "error: .codequarryignore has 90000 lines, the limit is 10000"),
+        (hostile.endless_patterns, "error: .codequarryignore has 90000 lines; the limit is 10000"),
         (hostile.delta_bomb, "git needs more memory than [git] memory_bytes allows"),
     ],
     ids=lambda value: getattr(value, "__name__", None),

@@ -1,6 +1,6 @@
-"""Logical backup of an index in OpenSearch: a compressed file of JSON lines for each kind of index.
+"""Logical backups of an OpenSearch index: a compressed JSON Lines file for each kind of index.
 
-It needs no snapshot repository of the cluster. The vectors of the graph are omitted, since rows store them twice.
+They need no snapshot repository in the cluster, and omit the graph's vectors, because rows hold a second copy of them.
 """
 
 import gzip
@@ -37,11 +37,11 @@ from codequarry.shared.store.opensearch.mapping_version import SCHEMA
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.timestamps import this_second
 
-# Halves the size and keeps up with OpenSearch's pages; the best compression takes four times as long.
+# Halves the size and keeps pace with OpenSearch's pages; maximum compression takes four times as long.
 _COMPRESSION = 3
 _EVERYTHING: EngineClause = {"match_all": {}}
 _FLOAT_BYTES = 4
-# A line of a file is a document with its id, routing (None for most) and source.
+# Each line of a file is a document with its id, routing (usually None) and source.
 BackupLine = Mapping[str, Any]
 
 
@@ -57,7 +57,7 @@ class BackupPart:
 
     @property
     def file(self) -> str:
-        """The name of its file in a backup."""
+        """The name of the part's file in a backup."""
         return f"{self.kind}.jsonl.gz"
 
     def index(self, indices: Indices) -> str:
@@ -66,7 +66,7 @@ class BackupPart:
         return name
 
 
-# In the order of a restore: an edition without a catalog is ignored, so the catalog comes last.
+# In restore order: the catalog comes last, because an edition without a catalog is ignored.
 PARTS = (
     BackupPart(CHUNKS, ROW_ORDER, ROWS_PER_PAGE, ("embedding",), is_versioned=True),
     BackupPart(FILES, FILE_ORDER, 5_000, is_versioned=True),
@@ -76,14 +76,14 @@ PARTS = (
 
 
 def write_backup(settings: OpenSearchSettings, target: Path, observe: ObserveBackup = ignore) -> Manifest:
-    """Copy the index to the new folder ``target`` while it may be in use; NotIndexed if there is no index."""
+    """Copy the index, even while it is in use, to the new folder ``target``; raise NotIndexed if there is no index."""
     with closing(OpenSearchEditions(settings)) as editions:
         edition = editions.active()
         dimension = editions.dimension(edition)
         if dimension is None or edition not in editions.present():
             raise NotIndexed(f"there is no index '{settings.index}'; create it with codequarry index")
         with new_backup(target) as beside, closing(OpenSearchStore(settings, dimension, edition)) as store:
-            # Create any index that is missing after a crash: the points in time need all four.
+            # Create any index that is missing after a crash, because the points in time need all four.
             store.indices.ensure()
             documents = _copy(store, beside, observe)
             files = file_digests(beside)
@@ -126,7 +126,7 @@ def _line(part: BackupPart, state: Frozen, hit: Mapping[str, Any]) -> BackupLine
 
 
 def verify_backup(target: Path, observe: ObserveBackup = ignore) -> Manifest:
-    """Check the size and hash of every file, and the form and number of its lines; StoreDamaged if one is wrong."""
+    """Check each file's size and hash, and the form and number of its lines; raise StoreDamaged if any is wrong."""
     manifest = read_manifest(target)
     check_store(target, manifest, OPENSEARCH)
     if manifest.schema > SCHEMA:
@@ -141,13 +141,13 @@ def verify_backup(target: Path, observe: ObserveBackup = ignore) -> Manifest:
             if not count % part.page:
                 observe(Step(f"reading {part.kind}", done + count, total, "documents"))
         if count != manifest.documents.get(part.file):
-            raise StoreDamaged(f"{target / part.file} has a wrong number of documents; use another backup")
+            raise StoreDamaged(f"{target / part.file} has the wrong number of documents; use another backup")
         done += count
     return manifest
 
 
 def read_lines(target: Path, part: BackupPart) -> Iterator[BackupLine]:
-    """Yield the documents of a file; StoreDamaged if it can't be read."""
+    """Yield the documents of a file; raise StoreDamaged if it can't be read."""
     try:
         with gzip.open(target / part.file, "rt", encoding="ascii") as file:
             for line in file:
@@ -166,4 +166,4 @@ def _check_line(target: Path, part: BackupPart, line: BackupLine, dimension: int
     except (KeyError, TypeError):
         is_whole = False
     if not is_whole:
-        raise StoreDamaged(f"{target / part.file} has a line that is not a document of {part.kind}; use another backup")
+        raise StoreDamaged(f"{target / part.file} has a line with an invalid {part.kind} document; use another backup")

@@ -1,4 +1,4 @@
-"""Bulk writes: only items with a temporary failure are sent again, and every other failure is reported."""
+"""Bulk writes: only items that failed temporarily are sent again; every other failure is reported."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from codequarry.shared.errors import StoreFull, WriteRejected
 from codequarry.shared.store.opensearch.connection import PASSING_STATUSES, ClusterConnection, is_disk_full, reason_of
 from codequarry.shared.store.opensearch.rows import document_id
 
-# Documents in one request; the settings limit its bytes.
+# Documents per request; its size in bytes is limited by a setting.
 BULK_ACTIONS = 500
-# The document exists (rule 2): rows are never overwritten, and a task that is delivered twice finds its work done.
+# The document already exists (rule 2): rows are never overwritten, and a task delivered twice finds its work done.
 EXISTS = 409
 
 
 @dataclass(frozen=True, slots=True)
 class BulkItem:
-    """A document to create; ``name`` identifies it in errors, and is its id unless it is too long."""
+    """A document to create; ``name`` identifies it in errors, and is also its id unless the name is too long."""
 
     index: str
     name: str
@@ -29,7 +29,7 @@ class BulkItem:
     routing: str | None = None
 
     def action(self) -> dict[str, Any]:
-        """Return the item in the client's form."""
+        """Return the item in the form that the client library expects."""
         routing = {} if self.routing is None else {"_routing": self.routing}
         return {
             "_op_type": "create",
@@ -42,7 +42,7 @@ class BulkItem:
 
 @dataclass(frozen=True, slots=True)
 class BulkFailure:
-    """Why an item was not written in one attempt."""
+    """The reason why an item was not written in one attempt."""
 
     item: BulkItem
     status: int | str
@@ -60,9 +60,9 @@ class _ItemsFailed(Exception):
 
 
 def create_all(connection: ClusterConnection, items: Sequence[BulkItem]) -> dict[str, str]:
-    """Create documents, and return the reason for each name that was refused.
+    """Create documents, and return the refused names, each with the reason.
 
-    StoreUnavailable if the server does not answer after all retries, StoreFull if its disk is full.
+    Raise StoreUnavailable if the server still does not answer after all retries, StoreFull if its disk is full.
     """
     retries = connection.retries
     rejected: dict[str, str] = {}
@@ -106,7 +106,7 @@ def _send(connection: ClusterConnection, items: Iterable[BulkItem]) -> Iterator[
         max_chunk_bytes=connection.settings.bulk_bytes,
         raise_on_error=False,
         raise_on_exception=False,
-        # Otherwise a lost alias would be created as an index with guessed fields.
+        # Otherwise a write to a lost alias would create an index with guessed fields.
         params={"require_alias": "true"},
     )
     for item, (succeeded, answer) in zip(sent, answers, strict=True):
@@ -120,5 +120,5 @@ def _failure(item: BulkItem, result: dict[str, Any]) -> BulkFailure:
     body = exception.info if exception is not None and not isinstance(exception, NoConnection) else result.get("error")
     reason = reason_of(body) or str(result.get("error"))
     if is_disk_full(reason):
-        raise StoreFull(f"OpenSearch has no room left on its disk, so nothing was published; make room ({reason})")
+        raise StoreFull(f"OpenSearch has no room left on disk, so nothing was published; free some space ({reason})")
     return BulkFailure(item, result["status"], reason, exception)

@@ -1,4 +1,4 @@
-"""The embedding cache: vectors by the hash of model and embedded text, read by id."""
+"""The embedding cache: vectors keyed by a hash of the model and the embedded text, and read by id."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from codequarry.shared.store.opensearch.rows import decode_vector, document_id, 
 from codequarry.shared.store.opensearch.sweeps import Sweeper
 
 KEYS_PER_REQUEST = 1_000
-# Keys known to be written, so that vectors that the run cached are not sent again with the rows. Takes some 10 MB.
+# Keys known to be written, so that vectors that the run has cached are not sent again with its rows. Takes about 10 MB.
 REMEMBERED_KEYS = 100_000
 
 
@@ -44,7 +44,7 @@ class OpenSearchVectorCache:
         return found
 
     def write(self, vectors: Mapping[str, Vector]) -> dict[str, str]:
-        """Store vectors, and return the reason for each key that was refused; existing vectors stay."""
+        """Store vectors without replacing any, and return the refused keys, each with the reason."""
         new = [key for key in vectors if key not in self.written]
         if not new:
             return {}
@@ -58,7 +58,7 @@ class OpenSearchVectorCache:
         return rejected
 
     def drop_unused(self) -> None:
-        """Delete the vectors that no chunk row uses; deletions of rows must have been refreshed."""
+        """Delete the vectors that no chunk row uses; any row deletions must have been refreshed."""
         self.sweeper.refresh(self.indices.vectors)
         body = {"query": {"match_all": {}}, "sort": ["key"], "_source": ["key"]}
         hits = every_hit(self.indices, self.indices.vectors, body, page=KEYS_PER_REQUEST)
@@ -71,9 +71,9 @@ class OpenSearchVectorCache:
         self.written.clear()
 
     def drop_of(self, doomed: EngineClause) -> None:
-        """Delete the vectors that only rows matching ``doomed`` use, before those rows are deleted.
+        """Delete the vectors used only by rows that match ``doomed``, before those rows are deleted.
 
-        In this order, a run that dies in between finds the rows again. Rows created meanwhile have their own copies.
+        In this order, the rows are still found after a crash between the two. Rows created since have their own copies.
         """
         self.sweeper.refresh(self.indices.chunks)
         keys = (key for (key,), _ in every_bucket(self.indices, self.indices.chunks, doomed, ["vector_key"]))
@@ -86,7 +86,7 @@ class OpenSearchVectorCache:
                 self.written.pop(key, None)
 
     def _used(self, keys: Sequence[str], doomed: EngineClause = NOTHING) -> set[str]:
-        """Return those of ``keys`` that rows use, ignoring the rows that match ``doomed``."""
+        """Return the ``keys`` that rows use, ignoring rows that match ``doomed``."""
         body = {
             "size": 0,
             "query": all_of([any_value("vector_key", keys)], [doomed]),
@@ -95,7 +95,7 @@ class OpenSearchVectorCache:
         params = {"ignore_unavailable": "true", "allow_partial_search_results": "false"}
         with self.indices.connection.translated():
             answer = self.indices.client.search(index=self.indices.chunks, body=body, params=params)
-        # An index that does not exist yet answers without aggregations.
+        # The answer for an index that does not exist yet has no aggregations.
         found = answer.get("aggregations", {}).get("used", {"buckets": ()})
         return {bucket["key"] for bucket in found["buckets"]}
 

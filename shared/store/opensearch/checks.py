@@ -1,4 +1,4 @@
-"""Checks of a cluster for `codequarry doctor`: whether it gives the guarantees that the index relies on."""
+"""Checks for `codequarry doctor`: whether a cluster provides the guarantees that the index relies on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from codequarry.shared.store.opensearch.store import OpenSearchStore
 
 IndexCheckState = Literal["ok", "warn", "fail"]
 
-# The first version whose lucene engine accepts `ef_search` per query and filters during the search; the tested version.
+# The first version whose lucene engine accepts `ef_search` per query and filters during the search.
 OLDEST_VERSION = (2, 19)
 REPLICATION = "index.replication.type"
 DURABILITY = "index.translog.durability"
@@ -33,7 +33,7 @@ def check_cluster(store: OpenSearchStore) -> list[IndexCheck]:
     try:
         return list(_checks(store))
     except StoreError as error:
-        return [IndexCheck("cluster", "fail", str(error), "check that the server runs, and the [opensearch] settings")]
+        return [IndexCheck("cluster", "fail", str(error), "check the server and the [opensearch] settings")]
 
 
 def _checks(store: OpenSearchStore) -> Iterator[IndexCheck]:
@@ -50,7 +50,7 @@ def _checks(store: OpenSearchStore) -> Iterator[IndexCheck]:
 
 
 def check_version(cluster: Cluster) -> IndexCheck:
-    """Check that the server is OpenSearch of a supported version."""
+    """Check that the server is a supported version of OpenSearch."""
     wanted = ".".join(map(str, OLDEST_VERSION))
     message = f"{cluster.distribution} {cluster.version}, cluster {cluster.name}"
     if cluster.distribution == "opensearch" and cluster.numbers >= OLDEST_VERSION:
@@ -64,7 +64,7 @@ def check_indices(found: Sequence[IndexFacts], index: str) -> IndexCheck:
     doubled = sorted({alias for alias in aliases if aliases.count(alias) > 1})
     if doubled:
         return IndexCheck(
-            "indices", "fail", f"{', '.join(doubled)} point to several indices", "remove the alias from all but one"
+            "indices", "fail", f"alias of several indices: {', '.join(doubled)}", "remove the alias from all but one"
         )
     if not found:
         return IndexCheck("indices", "ok", f"the first write creates '{index}'")
@@ -72,9 +72,9 @@ def check_indices(found: Sequence[IndexFacts], index: str) -> IndexCheck:
 
 
 def check_replication(found: Sequence[IndexFacts]) -> IndexCheck:
-    """Check that a refresh reaches every copy; with segment replication, replicas still show old rows after it."""
+    """Check that a refresh reaches every copy; with segment replication, replicas still show old rows afterwards."""
     wrong = [facts.name for facts in found if str(facts.settings.get(REPLICATION, "DOCUMENT")).upper() != "DOCUMENT"]
-    return _verdict("replication", wrong, "by document", f"index into a new index with {REPLICATION}: DOCUMENT")
+    return _verdict("replication", wrong, "by document", f"reindex into an index with {REPLICATION}: DOCUMENT")
 
 
 def check_durability(found: Sequence[IndexFacts]) -> IndexCheck:
@@ -93,7 +93,7 @@ def check_health(found: Sequence[IndexFacts]) -> IndexCheck:
     """Check that every shard has all its copies."""
     red = [facts.name for facts in found if facts.health == "red"]
     if red:
-        return _verdict("health", red, "", "see the cluster's log; data of these indices cannot be read")
+        return _verdict("health", red, "", "see the cluster's log; data in these indices cannot be read")
     yellow = [facts.name for facts in found if facts.health == "yellow"]
     if yellow:
         return IndexCheck("health", "warn", f"copies missing: {', '.join(yellow)}", "add nodes, or use fewer replicas")
@@ -101,9 +101,9 @@ def check_health(found: Sequence[IndexFacts]) -> IndexCheck:
 
 
 def check_dimension(indices: Indices) -> IndexCheck:
-    """Check that the index and the model have vectors of the same length."""
+    """Check that the vectors of the index and of the model have the same length."""
     wrong = [name for name, dimension in indices.dimensions().items() if dimension != indices.dimension]
-    return _verdict("vectors", wrong, f"{indices.dimension} numbers", "set the embedding model that made the index")
+    return _verdict("vectors", wrong, f"{indices.dimension} dimensions", "use the embedding model that made the index")
 
 
 def _check_shards(store: OpenSearchStore) -> IndexCheck:
@@ -111,7 +111,7 @@ def _check_shards(store: OpenSearchStore) -> IndexCheck:
         store.refresh()
     except StoreError as error:
         return IndexCheck(
-            "shards", "fail", str(error), "see the cluster's log; nothing is published while a shard fails"
+            "shards", "fail", str(error), "see the cluster's log; nothing is published while a shard is failing"
         )
     return IndexCheck("shards", "ok", "all shards answer")
 

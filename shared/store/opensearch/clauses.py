@@ -1,4 +1,4 @@
-"""Translates snapshots and field filters to query clauses. Pure functions; ``snapshots.is_live`` is the definition."""
+"""Translates snapshots and field filters into query clauses. Pure functions; ``snapshots.is_live`` defines liveness."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -12,9 +12,9 @@ EngineClause = dict[str, Any]
 
 # OpenSearch's own limit (index.max_terms_count) is 65,536 terms in one clause.
 MAX_TERMS = 65_536
-# Paths in one request. OpenSearch accepts more, but a lost request is sent again as a whole.
+# Paths per request. OpenSearch accepts more, but a lost request is sent again in full.
 PATHS_PER_REQUEST = 1_000
-# Limit for the automaton of a glob. It is the server's default, set explicitly because globs come from clients.
+# Limit on a glob's automaton: the server's default, set explicitly because globs come from clients.
 MAX_AUTOMATON_STATES = 10_000
 
 NUMBERS = frozenset({"timeline", "born", "died"})
@@ -23,7 +23,7 @@ NOTHING: EngineClause = {"match_none": {}}
 
 
 def snapshot_clause(snapshot: Snapshot) -> EngineClause:
-    """Return the clause for what is live in any layer (rules 10 to 12)."""
+    """Return the clause for rows and records that are live in any layer (rules 10 to 12)."""
     layers = [layer_clause(layer) for layer in snapshot.layers if layer.timelines]
     if not layers:
         return NOTHING
@@ -31,7 +31,7 @@ def snapshot_clause(snapshot: Snapshot) -> EngineClause:
 
 
 def layer_clause(layer: Layer) -> EngineClause:
-    """Return the clause for what is live in ``layer``."""
+    """Return the clause for rows and records that are live in ``layer``."""
     hidden = sorted(layer.hidden)
     dead_later: EngineClause = {"range": {"died": {"gt": layer.at}}}
     required = [
@@ -48,7 +48,7 @@ def layer_clause(layer: Layer) -> EngineClause:
 
 
 def filter_clauses(filters: Filters) -> tuple[list[EngineClause], list[EngineClause]]:
-    """Return the clauses that must and that must not hold for ``filters``; raise as ``check_filters``."""
+    """Return the clauses that ``filters`` require and those that they exclude; raise errors like ``check_filters``."""
     check_filters(filters)
     required = [any_value(name, accepted_values(name, values)) for name, values in filters.terms]
     refused = [any_value(name, accepted_values(name, values)) for name, values in filters.excluded]
@@ -67,7 +67,7 @@ def _globs_clause(globs: PathGlobs) -> EngineClause:
 
 
 def _glob_clause(glob: str) -> EngineClause:
-    # Without flags, OpenSearch has only the common regex operators, which are all that `glob_to_regex` uses.
+    # Without flags, OpenSearch supports only the common regex operators, and `glob_to_regex` uses no others.
     return {
         "regexp": {
             "path": {"value": glob_to_regex(glob), "flags": "NONE", "max_determinized_states": MAX_AUTOMATON_STATES}
@@ -82,17 +82,17 @@ def search_clause(snapshot: Snapshot, filters: Filters, *more: EngineClause) -> 
 
 
 def written_clause(timeline: int, number: int) -> EngineClause:
-    """Return the clause for what a transaction wrote."""
+    """Return the clause for rows and records that a transaction wrote."""
     return all_of([{"term": {"timeline": timeline}}, {"term": {"born": number}}])
 
 
 def retired_clause(timeline: int, number: int) -> EngineClause:
-    """Return the clause for what a transaction retired."""
+    """Return the clause for rows and records that a transaction retired."""
     return all_of([{"term": {"timeline": timeline}}, {"term": {"died": number}}])
 
 
 def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted: Collection[int]) -> EngineClause:
-    """Return the clause for what remains to be retired on ``paths`` (rule 3), without what ``number`` retired."""
+    """Return the clause for rows and records that ``number`` must still retire on ``paths`` (rule 3)."""
     return all_of(
         [
             {"term": {"timeline": timeline}},
@@ -104,7 +104,7 @@ def retirable_clause(timeline: int, number: int, paths: Collection[str], aborted
 
 
 def collectable_clause(timeline: int, after: int, until: int, aborted: Collection[int]) -> EngineClause:
-    """Return the clause for what ``Store.collect`` deletes."""
+    """Return the clause for rows and records that ``Store.collect`` deletes."""
     required: list[EngineClause] = [
         {"term": {"timeline": timeline}},
         {"range": {"born": {"gt": after}}},
@@ -124,9 +124,9 @@ def any_of(clauses: list[EngineClause]) -> EngineClause:
 
 
 def count_clauses(clause: EngineClause) -> int:
-    """Return an upper bound of the clauses that the engine counts in a clause.
+    """Return an upper bound on the number of clauses that the engine counts in a clause.
 
-    The engine makes two clauses of patterns, and of lists and ranges of numbers; fewer of a range of all or no rows.
+    A pattern, and a list or range of numbers, count as two clauses; a range that covers all rows or none, as fewer.
     """
     inside = clause.get("bool")
     if inside is None:
@@ -137,7 +137,7 @@ def count_clauses(clause: EngineClause) -> int:
 
 
 def any_value(field: str, values: Collection[Any]) -> EngineClause:
-    """Return a clause for documents whose ``field`` has any of ``values``, of which there may be any number."""
+    """Return a clause for documents whose ``field`` has any of ``values``, however many there are."""
     parts = list(_split(list(values)))
     clauses: list[EngineClause] = [{"terms": {field: part}} for part in parts]
     return clauses[0] if len(clauses) == 1 else any_of(clauses) if clauses else NOTHING
@@ -149,7 +149,7 @@ def _split(values: list[Any]) -> Iterator[list[Any]]:
 
 
 def paths_per_request(paths: Collection[str]) -> Iterator[list[str]]:
-    """Yield the paths in order, in parts for one request each."""
+    """Yield the sorted paths in lists, each small enough for one request."""
     rest = iter(sorted(set(paths)))
     while part := list(islice(rest, PATHS_PER_REQUEST)):
         yield part

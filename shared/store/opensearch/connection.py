@@ -26,11 +26,11 @@ from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.interactive_transport import InteractiveTransport, LateAnswer, Nodes
 from codequarry.shared.telemetry.metrics import count_store_error
 
-# Statuses of a cluster that is busy or starting, not of an invalid request.
+# Statuses that mean a busy or starting cluster, not an invalid request.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
-# How OpenSearch reports a full disk: nearly full, when it blocks writes, and completely full.
+# How OpenSearch reports that its disk is nearly full, when it blocks writes, or completely full.
 DISK_FULL = ("flood-stage", "read-only-allow-delete", "No space left on device")
-# Connections kept open; gunicorn's threads share one store.
+# Connections kept open, because gunicorn's threads share one store.
 CONNECTIONS = 16
 
 Result = TypeVar("Result")
@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """The maximum number of retries on a busy cluster, and the waits between them in seconds."""
+    """The maximum number of retries while a cluster is busy, and the waits between them in seconds."""
 
     most: int
     first_wait: float
@@ -47,7 +47,7 @@ class Retries:
 
 
 def patient_retries(settings: OpenSearchSettings) -> Retries:
-    """Return the retries for a run, for which no client waits."""
+    """Return the retries for a run, where no client is waiting."""
     return Retries(settings.max_retries, 0.5, 15.0, 1.0)
 
 
@@ -58,7 +58,7 @@ def interactive_retries(settings: OpenSearchSettings) -> Retries:
 
 @dataclass(frozen=True, slots=True)
 class ClusterConnection:
-    """A connection to one cluster: patient for runs, or interactive, with one deadline (see ``within``)."""
+    """A connection to one cluster: patient for runs, or interactive with a deadline (see ``within``)."""
 
     settings: OpenSearchSettings
     patient: OpenSearch
@@ -72,28 +72,28 @@ class ClusterConnection:
 
     @property
     def retries(self) -> Retries:
-        """The retries of a request."""
+        """The retries for a request."""
         return interactive_retries(self.settings) if self.interactive else patient_retries(self.settings)
 
     def within(self, deadline: Deadline | None) -> "ClusterConnection":
-        """Return a connection for requests that end by ``deadline``, or a patient connection if it is None."""
+        """Return a connection for requests that must end by ``deadline``, or a patient connection if it is None."""
         if deadline is None:
             return replace(self, interactive=None)
         transport = InteractiveTransport(self.nodes, deadline)
-        # The library takes a class and calls it once; together with its own objects this takes some 20 µs.
+        # The library expects a class and calls it once; with the library's own objects, this takes about 20 µs.
         make_transport: Any = lambda _hosts, **_: transport  # noqa: E731
         return replace(self, interactive=OpenSearch(transport_class=make_transport))
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Translate the client's exceptions to ours."""
+        """Translate the client's exceptions into ours."""
         try:
             yield
         except TransportError as exc:
             raise self.error(exc) from exc
 
     def patiently(self, send: Callable[[], Result]) -> Result:
-        """Send a request, retry with backoff while the cluster is busy, and translate exceptions to ours."""
+        """Send a request, retry with backoff while the cluster is busy, and translate exceptions into ours."""
         retries = self.retries
         with self.translated():
             for attempt in stamina.retry_context(
@@ -109,13 +109,13 @@ class ClusterConnection:
         return answer
 
     def error(self, exc: TransportError) -> CodequarryError:
-        """Count a client's exception in the metrics, and return our error for it, which contains no password."""
+        """Count a client exception in the metrics, and return our error for it, which contains no password."""
         error = _explained(exc, self.settings)
         count_store_error(error)
         return error
 
     def check_answer(self, answer: Mapping[str, Any]) -> None:
-        """Raise an error if a search of a multi-search failed, even if only in part."""
+        """Raise an error if a search within a multi-search failed, even in part."""
         if "error" in answer:
             kind = str(answer["error"].get("type")) if isinstance(answer["error"], Mapping) else "error"
             raise self.error(TransportError(answer.get("status", 500), kind, answer))
@@ -129,7 +129,7 @@ class ClusterConnection:
 
 
 class Serializer(JSONSerializer):
-    """Compact JSON; lone surrogates, which some files contain, become escapes that OpenSearch returns unchanged."""
+    """Writes compact JSON; lone surrogates, which some files contain, are escaped, and OpenSearch keeps the escapes."""
 
     def dumps(self, data: Any) -> Any:  # noqa: ANN401 - the base class's signature
         """Return ``data`` as JSON that can be encoded as UTF-8."""
@@ -144,9 +144,9 @@ class Serializer(JSONSerializer):
 
 
 def connect(settings: OpenSearchSettings) -> ClusterConnection:
-    """Return a connection to the cluster of the settings, without sending anything yet."""
-    # A retry goes to another node, or to the same node after a broken connection. Every write may be sent twice: rows
-    # use create, documents have their writer's mark.
+    """Return a connection to the configured cluster, without sending anything yet."""
+    # A retry goes to another node, or to the same node after a broken connection. A write that is sent twice does no
+    # harm: rows use create, and documents carry their writer's mark.
     patient = _client(settings, settings.urls, CONNECTIONS, max_retries=max(1, len(settings.urls) - 1))
 
     def one_node(url: str, connections: int) -> OpenSearch:
@@ -156,8 +156,8 @@ def connect(settings: OpenSearchSettings) -> ClusterConnection:
 
 
 def _client(settings: OpenSearchSettings, urls: Sequence[str], connections: int, **options: Any) -> OpenSearch:  # noqa: ANN401
-    # The client logs each failed request with a traceback, two a second for a silent node. The exception that follows
-    # says it better. The level, not a filter, also stops handlers that want all records.
+    # The client logs each failed request with a traceback, twice a second for a silent node. The exception that follows
+    # is clearer. Setting the level, unlike adding a filter, also silences handlers that want all records.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
     tls: dict[str, Any] = {}
     if any(url.startswith("https:") for url in urls):
@@ -178,7 +178,7 @@ def _client(settings: OpenSearchSettings, urls: Sequence[str], connections: int,
 
 
 def _account(settings: OpenSearchSettings) -> tuple[str, str] | None:
-    """Return the user and password of the settings, or else those of the first URL with an account."""
+    """Return the configured user and password, or else those in the first URL that has any."""
     if settings.user is not None:
         return settings.user, settings.password.get_secret_value() if settings.password else ""
     for parts in map(urlsplit, settings.urls):
@@ -188,7 +188,7 @@ def _account(settings: OpenSearchSettings) -> tuple[str, str] | None:
 
 
 def shown_urls(settings: OpenSearchSettings) -> str:
-    """Return the URLs without accounts, for messages."""
+    """Return the URLs without credentials, for messages."""
     return ", ".join(_without_account(url) for url in settings.urls)
 
 
@@ -228,24 +228,24 @@ def _explained(exc: TransportError, settings: OpenSearchSettings) -> CodequarryE
 def _refusal(exc: TransportError, place: str) -> CodequarryError:
     status, reason = exc.status_code, reason_of(exc.info) or str(exc.error)
     if "determiniz" in reason.lower():
-        return UsageError("a path glob is too complex; use fewer ? and * in one name")
+        return UsageError("a path glob is too complex; use fewer ? and * in each name")
     if "maxclausecount" in reason.lower():
         return UsageError("the query is too large for OpenSearch; name fewer repositories, versions, paths or words")
     if is_disk_full(reason):
-        return StoreFull(f"{place} has no room left on its disk, so nothing was published; make room ({reason})")
+        return StoreFull(f"{place} has no room left on its disk, so nothing was published; free some space ({reason})")
     if status == 401:
-        return StoreError(f"{place} rejects the account; set opensearch.user and opensearch.password")
+        return StoreError(f"{place} rejects the credentials; set opensearch.user and opensearch.password")
     if status == 403:
-        return StoreError(f"{place} does not permit this request for the account: {reason}")
+        return StoreError(f"{place} does not permit the user to make this request: {reason}")
     if status in PASSING_STATUSES:
         return StoreUnavailable(f"{place} is overloaded or not ready ({reason}); try again")
     if "dimension" in reason:
-        return ModelMismatch(f"{place} has vectors of another length than the model: {reason}")
+        return ModelMismatch(f"{place} has vectors of a different length from the model's: {reason}")
     return StoreError(f"{place} refused a request: {reason}")
 
 
 def reason_of(answer: Any) -> str:  # noqa: ANN401 - whatever the server said
-    """Return the innermost reason of an error body, in one line."""
+    """Return the innermost reason in an error body, on one line."""
     error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
     while isinstance(error, Mapping):
         inner = error.get("caused_by") or next(iter(error.get("root_cause", ())), None)

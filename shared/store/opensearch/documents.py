@@ -25,18 +25,18 @@ class CatalogDocuments:
     remembered: DocumentCache = field(default_factory=DocumentCache)
 
     def read(self, key: str) -> Document | None:
-        """Return the newest version; a get by id sees writes that no search sees yet."""
+        """Return the newest version; a get by id also sees writes that searches do not see yet."""
         index, known = self.remembered.take(key) or ("", None)
         if known is not None:
             found = self._get(key, source=False)
-            # If the alias has moved, another document may have the same version.
+            # If the alias has moved, a different document may have the same version.
             if found and (found["_index"], _version(found)) == (index, known.version):
                 return known
         found = self._get(key)
         return self.remembered.keep(_document(found), found["_index"]) if found else None
 
     def write(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-        """Write a document if it is still at ``version``, or else raise Conflict."""
+        """Write a document if it is still at ``version``; otherwise raise Conflict."""
         self.indices.ensure()
         writer = uuid.uuid4().hex
         params: dict[str, Any] = {"require_alias": "true"}
@@ -52,7 +52,7 @@ class CatalogDocuments:
                 return client.index(index=name, id=document_id(key), body=source, params=params)
             except ConflictError as exc:
                 found = self._get(key)
-                # If an answer was lost, the client sends the write again, and the retry conflicts with itself.
+                # If an answer was lost, the client sends the write again, and it conflicts with the first attempt.
                 if found is None or found["_source"]["writer"] != writer:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
                 return found
@@ -72,14 +72,14 @@ class CatalogDocuments:
             try:
                 client.delete(index=name, id=document_id(key), params=params)
             except ConflictError as exc:
-                # A missing document also conflicts with a version.
+                # With a given version, a missing document is also reported as a conflict.
                 if self._get(key, source=False) is not None:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
 
         self.indices.connection.patiently(send)
 
     def list(self, prefix: str) -> Iterator[Document]:
-        """Yield the documents whose key begins with ``prefix``, by key, including every write that returned before."""
+        """Yield the documents whose key begins with ``prefix``, by key, including all writes that have returned."""
         self.sweeper.refresh(self.indices.catalog)
         query = {"prefix": {"key": prefix}} if prefix else {"match_all": {}}
         body = {"query": query, "sort": ["key"], "seq_no_primary_term": True}

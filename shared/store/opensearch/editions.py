@@ -1,4 +1,4 @@
-"""Editions of an OpenSearch index: four indices each, and aliases that point to those of the active edition."""
+"""Editions of an OpenSearch index: four indices each, and aliases that point to the active edition's indices."""
 
 import re
 from typing import Any
@@ -27,13 +27,13 @@ class OpenSearchEditions:
         self._deadline: Deadline | None = None
 
     def within(self, deadline: Deadline | None) -> "OpenSearchEditions":
-        """Return the editions for requests that end by ``deadline``; the stores that they open have it too."""
+        """Return the editions for requests that must end by ``deadline``, as must requests of the stores they open."""
         bound = OpenSearchEditions(self._settings, self._connection.within(deadline))
         bound._deadline = deadline
         return bound
 
     def active(self) -> int:
-        """Return the edition that the catalog's alias points to, or the first; add missing edition aliases."""
+        """Return the edition that the catalog's alias points to, else the first; add the edition's alias if missing."""
         behind = self._behind(alias_of(CATALOG, self._settings))
         if not behind:
             return FIRST
@@ -51,13 +51,13 @@ class OpenSearchEditions:
         return sorted(int(found[1]) for name in names if (found := _NUMBERED.fullmatch(name.removeprefix(prefix[:-1]))))
 
     def dimension(self, edition: int) -> int | None:
-        """Return the length of the vectors of the chunk index."""
+        """Return the length of the vectors in the chunk index, or None if there is no chunk index."""
         with self._connection.translated():
             found = Indices(self._connection, 0, edition).dimensions()
         return next(iter(found.values()), None)
 
     def open(self, edition: int, dimension: int) -> Store:
-        """Return a store for an edition; StoreUnavailable if this release can't read its indices."""
+        """Return a store for an edition; raise StoreUnavailable if this release can't read its indices."""
         check_versions(self._connection, edition)
         return OpenSearchStore(self._settings, dimension, edition).within(self._deadline)
 
@@ -78,7 +78,7 @@ class OpenSearchEditions:
         self._update(actions)
 
     def remove(self, edition: int) -> None:
-        """Delete the four indices of an edition, the catalog last, so that the rest is still found after a crash."""
+        """Delete an edition's four indices, the catalog last, so that the others can still be found after a crash."""
         for kind in (*(kind for kind in KINDS if kind != CATALOG), CATALOG):
             name = index_of(kind, self._settings, edition)
             self._connection.patiently(lambda: self._connection.client.indices.delete(index=name, params=_IF_THERE))  # noqa: B023
@@ -88,7 +88,7 @@ class OpenSearchEditions:
         self._connection.close()
 
     def _behind(self, name: str) -> dict[str, Any]:
-        """Return the indices with a name or alias, and all their aliases."""
+        """Return the indices with a given name or alias, each with all its aliases."""
         with self._connection.translated():
             answer: dict[str, Any] = self._connection.client.indices.get_alias(
                 index=name, params={**_IF_THERE, "ignore": 404}
@@ -96,7 +96,7 @@ class OpenSearchEditions:
         return {index: body for index, body in answer.items() if isinstance(body, dict) and "aliases" in body}
 
     def _adopt(self, edition: int) -> None:
-        """Add the aliases of the edition to the active indices."""
+        """Add the edition's own aliases to the active indices."""
         self._update(
             [
                 {"add": {"index": name, "alias": edition_alias_of(kind, self._settings, edition)}}

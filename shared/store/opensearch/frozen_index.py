@@ -1,10 +1,10 @@
-"""A consistent state of an index while other processes write to it: the catalog, and the rows that it shows.
+"""A consistent view of an index while other processes write to it: the catalog, and the rows that it shows.
 
-The point in time of the catalog is taken first. Rows are visible before the head document publishes them (rule 6), so
+The catalog's point in time is taken first. Rows become visible before the head document publishes them (rule 6), so
 the later points in time include all rows that the catalog shows. They may include more: rows newer than the counter,
-or of a hidden number, are left out. Rows can be missing only if they were deleted in between. That happens only after
-the head document has dropped a timeline, raised a floor or dropped a pin. So the head document is read again at the
-end; if it has done any of this, everything is read again.
+or with a hidden number, are left out. A row can be missing only if it was deleted between the points in time, and that
+happens only after the head document has dropped a timeline, raised a floor or dropped a pin. So the head document is
+read again at the end, and if it has changed in any of these ways, the attempt is repeated.
 """
 
 import time
@@ -22,16 +22,16 @@ from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.versions.head import HEAD_KEY, Head, Place
 from codequarry.shared.versions.snapshots import OPEN
 
-# An attempt takes about 0.1 s. A catalog of several shards must not change for a part of that time.
+# An attempt takes about 0.1 s; during part of it, a catalog with several shards must not change.
 ATTEMPTS = 50
-# How long the points in time of a killed process keep segments in the cluster.
+# How long the points in time of a killed process hold segments in the cluster.
 KEEP_ALIVE = "10m"
-# Empty searches at this interval keep points in time alive while another is read.
+# Empty searches at this interval keep the other points in time alive while one is being read.
 RENEWED_EVERY_SECONDS = 60.0
 
 
 class PointsInTime:
-    """A point in time for each index; all are deleted at the end."""
+    """A point in time for each index; all are deleted on exit."""
 
     def __init__(self, indices: Indices) -> None:
         self._indices = indices
@@ -49,7 +49,7 @@ class PointsInTime:
                 self._indices.client.delete_pit(body={"pit_id": list(self._ids.values())}, params={"ignore": 404})
 
     def take(self, name: str) -> None:
-        """Take a point in time of an index; it lacks writes that were not refreshed."""
+        """Take a point in time of an index; it lacks writes that have not been refreshed."""
         params = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
         with self._indices.connection.translated():
             self._ids[name] = self._indices.client.create_pit(index=name, params=params)["pit_id"]
@@ -61,7 +61,7 @@ class PointsInTime:
     def hits(
         self, name: str, query: EngineClause, sort: Sequence[str], page: int, without: Sequence[str] = ()
     ) -> Iterator[Any]:
-        """Yield every hit of a query; ``sort`` must have no ties, ``without`` names fields to leave out."""
+        """Yield every hit of a query; ``sort`` must have no ties, and ``without`` names fields to leave out."""
         body = {"query": query, "sort": list(sort), "size": page, "_source": {"excludes": list(without)}}
         after: dict[str, Any] = {}
         while True:
@@ -90,7 +90,7 @@ class PointsInTime:
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """The points in time of an index, and the head document in that of the catalog."""
+    """The points in time of an index, and the head document from the catalog's point in time."""
 
     points: PointsInTime
     head: Head
@@ -101,7 +101,7 @@ class Frozen:
         return {"range": {"born": {"lte": self.head.counter}}}
 
     def row(self, source: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return a row or record as the head document shows it, None if it is hidden."""
+        """Return a row or record as the head document shows it, or None if it is hidden."""
         if source["born"] in self.head.hidden:
             return None
         died = source["died"]
@@ -111,7 +111,7 @@ class Frozen:
 
 @contextmanager
 def frozen(store: OpenSearchStore) -> Iterator[Frozen]:
-    """Yield a consistent state; StoreUnavailable if the index changes too often or moves to another edition."""
+    """Yield a consistent view; raise StoreUnavailable if the index changes too often or moves to another edition."""
     for _ in range(ATTEMPTS):
         with ExitStack() as opened:
             points = opened.enter_context(PointsInTime(store.indices))
@@ -119,11 +119,11 @@ def frozen(store: OpenSearchStore) -> Iterator[Frozen]:
             if head is not None:
                 yield Frozen(points, head)
                 return
-    raise StoreUnavailable("the catalog changed during every attempt to copy it; try again when fewer runs write")
+    raise StoreUnavailable("the catalog changed during every attempt to copy it; try again when fewer runs are writing")
 
 
 def _attempt(store: OpenSearchStore, points: PointsInTime) -> Head | None:
-    """Take the points in time and return their head document, None if they may be inconsistent."""
+    """Take the points in time and return their head document, or None if they may be inconsistent."""
     indices, sweeper = store.indices, Sweeper(store.connection)
     # Refresh everything first, so that the later refreshes, between the points in time, are short.
     sweeper.refresh(indices.chunks, indices.files, indices.vectors, indices.catalog)
@@ -131,7 +131,7 @@ def _attempt(store: OpenSearchStore, points: PointsInTime) -> Head | None:
     sweeper.refresh(indices.catalog)
     points.take(indices.catalog)
     if len(before) > 1 and _writes(indices) != before:
-        return None  # the shards of the catalog may have different states
+        return None  # the catalog's shards may be in different states
     head = _head(points, indices)
     for name in (indices.files, indices.chunks, indices.vectors):
         sweeper.refresh(name)
@@ -144,7 +144,7 @@ def _attempt(store: OpenSearchStore, points: PointsInTime) -> Head | None:
 
 
 def keeps_all(head: Head, newest: Head) -> bool:
-    """Return whether nothing that ``head`` shows can have been deleted before ``newest``."""
+    """Return whether nothing that ``head`` shows can have been deleted by the time of ``newest``."""
     kept = all(
         key in newest.timelines and newest.timelines[key].floor == state.floor for key, state in head.timelines.items()
     )

@@ -1,4 +1,4 @@
-"""The bodies of the four indices: JSON files of the ``opensearch`` part, completed from the settings."""
+"""The bodies of the four indices: JSON files in the ``opensearch`` part, completed with the settings."""
 
 import json
 from collections.abc import Mapping
@@ -9,28 +9,28 @@ from codequarry.shared.settings.config import OpenSearchSettings
 
 IndexBody = Mapping[str, Any]
 
-# The kinds of index. Each is an alias over its editions, so that another edition can take its place.
+# The kinds of index. Each has an alias, so that another edition can take the active edition's place.
 CHUNKS, CATALOG, FILES, VECTORS = KINDS = ("chunks", "catalog", "files", "vectors")
 FIRST_EDITION = 1
 
 
 def alias_of(kind: str, settings: OpenSearchSettings) -> str:
-    """Return the alias of the active index of a kind; three aliases are derived from that of the chunks."""
+    """Return the alias of the active index of a kind; the other aliases are derived from the chunk index's alias."""
     return settings.index if kind == CHUNKS else f"{settings.index}-{kind}"
 
 
 def index_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITION) -> str:
-    """Return the name of the index itself."""
+    """Return the name of the index itself, not of an alias."""
     return f"{alias_of(kind, settings)}-{edition:06d}"
 
 
 def edition_alias_of(kind: str, settings: OpenSearchSettings, edition: int = FIRST_EDITION) -> str:
-    """Return an edition's own alias; with an alias, writes can't create an index with guessed fields."""
+    """Return an edition's own alias; writes through an alias can't create an index with guessed fields."""
     return f"{alias_of(kind, settings)}-edition-{edition}"
 
 
 def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition: int = FIRST_EDITION) -> dict[str, Any]:
-    """Return the body to create an index for vectors of ``dimension``; the first edition is active from the start."""
+    """Return the body for an index with vectors of ``dimension``; the first edition is active from the start."""
     text = (resources.files("codequarry.opensearch") / f"{kind}.json").read_text("utf-8")
     body: dict[str, Any] = json.loads(text)
     active: dict[str, Any] = {alias_of(kind, settings): {}} if edition == FIRST_EDITION else {}
@@ -45,5 +45,5 @@ def index_body(kind: str, settings: OpenSearchSettings, dimension: int, edition:
 
 
 def index_bodies(settings: OpenSearchSettings, dimension: int) -> dict[str, dict[str, Any]]:
-    """Return the body of each index of the first edition by its name."""
+    """Return the bodies of the first edition's indices, by index name."""
     return {index_of(kind, settings): index_body(kind, settings, dimension) for kind in KINDS}

@@ -23,7 +23,7 @@ from codequarry.shared.store.opensearch.index_bodies import (
 )
 from codequarry.shared.store.opensearch.mapping_version import upgrade
 
-# A merge of a large index takes minutes.
+# Merging a large index takes minutes.
 EXPUNGE_SECONDS = 3600
 
 
@@ -43,33 +43,33 @@ class Indices:
 
     @property
     def settings(self) -> OpenSearchSettings:
-        """The settings of the cluster."""
+        """The settings for the cluster."""
         return self.connection.settings
 
     @property
     def chunks(self) -> str:
-        """Alias of the chunk rows."""
+        """The alias of the chunk rows."""
         return edition_alias_of(CHUNKS, self.settings, self.edition)
 
     @property
     def catalog(self) -> str:
-        """Alias of the documents."""
+        """The alias of the documents."""
         return edition_alias_of(CATALOG, self.settings, self.edition)
 
     @property
     def files(self) -> str:
-        """Alias of the file records."""
+        """The alias of the file records."""
         return edition_alias_of(FILES, self.settings, self.edition)
 
     @property
     def vectors(self) -> str:
-        """Alias of the embedding cache."""
+        """The alias of the embedding cache."""
         return edition_alias_of(VECTORS, self.settings, self.edition)
 
     def ensure(self) -> list[str]:
         """Create missing indices, upgrade old mappings, and return the names of the created indices.
 
-        ModelMismatch if the vectors have another length, StoreUnavailable if a newer release wrote the index.
+        Raise ModelMismatch if the vectors have a different length, StoreUnavailable if a newer release wrote the index.
         """
         if self.checked:
             return []
@@ -86,7 +86,7 @@ class Indices:
         body = index_body(kind, self.settings, self.dimension, self.edition)
         active = alias_of(kind, self.settings)
         if active in body["aliases"] and self.client.indices.exists_alias(name=active):
-            # Another edition is active: a late process must not point the alias to this edition too.
+            # Another edition is active, and a process that is late must not point the alias to this edition too.
             del body["aliases"][active]
         try:
             self.client.indices.create(index=index_of(kind, self.settings, self.edition), body=body)
@@ -98,7 +98,7 @@ class Indices:
         return True
 
     def _check_dimension(self) -> None:
-        """Raise ModelMismatch if vectors have another length; an empty index is created again instead."""
+        """Raise ModelMismatch if vectors have a different length, but recreate the index instead if it is empty."""
         for name, dimension in self.dimensions().items():
             if dimension == self.dimension:
                 continue
@@ -113,7 +113,7 @@ class Indices:
             self._make(CHUNKS)
 
     def expunge(self) -> None:
-        """Rewrite all segments with deleted documents; by default OpenSearch keeps segments with up to 10 % of them."""
+        """Rewrite all segments with deleted documents; by default OpenSearch tolerates up to 10% per segment."""
         names, there = f"{self.chunks},{self.files},{self.vectors}", {"ignore_unavailable": "true"}
         setting = "index.merge.policy.expunge_deletes_allowed"
         with self.connection.translated():
@@ -126,7 +126,7 @@ class Indices:
                 self.client.indices.put_settings(index=names, body={setting: None}, params=there)
 
     def dimensions(self) -> dict[str, int]:
-        """Return the length of the vectors of each chunk index."""
+        """Return the length of the vectors in each chunk index."""
         answer: dict[str, Any] = self.client.indices.get_mapping(
             index=self.chunks, params={"ignore_unavailable": "true", "allow_no_indices": "true"}
         )

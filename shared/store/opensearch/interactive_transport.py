@@ -1,8 +1,8 @@
-"""Requests that a client waits for: they end by a deadline, and a silent node is abandoned at once.
+"""Requests that a client is waiting for: they end by a deadline, and a silent node is abandoned at once.
 
 The library's own transport waits as long as a run may. Here each node has a separate transport, so that we choose the
-node of a request, and ``liveness/pulse.py`` decides how long to wait for it. A ``InteractiveTransport`` replaces the
-library's transport in a client that is made for one deadline.
+node for each request, and ``liveness/pulse.py`` decides how long to wait for that node. An ``InteractiveTransport``
+replaces the library's transport in a client that is created for one deadline.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -24,19 +24,19 @@ from codequarry.shared.liveness.pulse import SIGN_SECONDS, Silent, pulse_of
 CONNECT_SECONDS = 1.0
 # Reading a document or an alias takes milliseconds, or tenths of a second on a busy node.
 QUICK_SECONDS = 3.0
-# A search on a busy node takes longer, but is never waited for longer than this.
+# A search on a busy node takes longer, but no request waits longer than this.
 SLOW_SECONDS = 10.0
-# How many nodes a reading request tries in turn.
+# How many nodes a read-only request tries in turn.
 NODES_TRIED = 2
 LOOKS = ("GET", "HEAD")
 READING = ("/_search", "/_msearch", "/_mget", "/_count", "/_refresh")
 # A node that has just refused a search is still loading its shards, and its disk is busy: if it does not answer soon,
-# it will not answer in time. For UNREADY_SECONDS after a refusal, each answer is awaited UNREADY_ANSWER_SECONDS only.
+# it will not answer in time. For UNREADY_SECONDS after a refusal, the wait per answer is UNREADY_ANSWER_SECONDS only.
 UNREADY_SECONDS = 5.0
 UNREADY_ANSWER_SECONDS = 1.0
 NOT_READY = 503
 MakeClient = Callable[[str, int], OpenSearch]
-"""Return a client of the node at a URL with a number of connections."""
+"""Returns a client for the node at a URL, with a given number of connections."""
 
 
 class LateAnswer(ConnectionTimeout):
@@ -48,14 +48,14 @@ class NodeSilent(LateAnswer):
 
 
 class MonitoredNode:
-    """A node: its transport, and its pulse."""
+    """A node's transport and pulse."""
 
     def __init__(self, url: str, make_client: MakeClient, connections: int, sign_seconds: float) -> None:
         self.transport = make_client(url, connections).transport
         self.pulse = pulse_of(url, partial(_gives_sign, partial(make_client, url, 1)), sign_seconds)
 
     def perform(self, send: Callable[[], Any], seconds: float) -> Any:  # noqa: ANN401 - the server's answer
-        """Send a request and return its answer; LateAnswer after ``seconds``, NodeSilent without a sign of life."""
+        """Return a request's answer; raise LateAnswer after ``seconds``, NodeSilent if there is no sign of life."""
         try:
             answer = self.pulse.ask(send, seconds + CONNECT_SECONDS)
         except Silent:
@@ -91,7 +91,7 @@ class Nodes:
         self._unready_until = float("-inf")
 
     def alive(self) -> Iterator[MonitoredNode]:
-        """Yield the nodes that are not known to be silent, starting with another node each time."""
+        """Yield the nodes that are not known to be silent, starting with a different node each time."""
         self._turn += 1
         start = self._turn % len(self._nodes)
         return (node for node in self._nodes[start:] + self._nodes[:start] if node.pulse.allows())
@@ -116,7 +116,7 @@ class InteractiveTransport:
 
     def __init__(self, nodes: Nodes, deadline: Deadline) -> None:
         self._nodes, self._deadline = nodes, deadline
-        # The client's methods use it for bodies of many lines.
+        # The client's methods use the serializer for multi-line bodies.
         self.serializer = nodes.serializer
 
     def perform_request(
@@ -129,9 +129,9 @@ class InteractiveTransport:
         ignore: Collection[int] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Any:  # noqa: ANN401
-        """Send a request to a node; if the node is silent, send a request that only reads to another node.
+        """Send a request to a node; if that node is silent and the request only reads, try another node.
 
-        ConnectionError if no node accepts the request, LateAnswer if none answers in time.
+        Raise ConnectionError if no node accepts the request, LateAnswer if no answer comes in time.
         """
         failure = NoConnection("N/A", "the cluster did not answer a moment ago", None)
         may_repeat, silent = method in LOOKS or url.endswith(READING), 0
@@ -141,7 +141,7 @@ class InteractiveTransport:
                 raise LateAnswer("TIMEOUT", "the request has taken too long already", None)
             seconds = self._nodes.limited(min(left, timeout or (QUICK_SECONDS if method in LOOKS else SLOW_SECONDS)))
             limits: Any = Timeout(connect=CONNECT_SECONDS, read=seconds)
-            # A copy: the library removes parameters that are not for the server.
+            # ``params`` is copied, because the library removes parameters that are not for the server.
             arguments = (method, url, dict(params or {}), body, limits, ignore, headers)
             try:
                 return self._noted(node.perform(partial(node.transport.perform_request, *arguments), seconds))
@@ -164,7 +164,7 @@ class InteractiveTransport:
         return answer
 
     def close(self) -> None:
-        """Leave the connections open, since all clients of the cluster share them."""
+        """Leave the connections open, because all clients of the cluster share them."""
 
 
 def _gives_sign(make_client: Callable[[], OpenSearch], seconds: float) -> bool:

@@ -1,4 +1,4 @@
-"""Reads for checks and copies of an index: the newest number, rows per file version, the history of a timeline."""
+"""Reads for checking and copying an index: the newest number, rows per file version, a timeline's history."""
 
 from collections.abc import Iterator
 from heapq import merge
@@ -11,9 +11,9 @@ from codequarry.shared.store.opensearch.rows import record_of, row_of
 from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.snapshots import OPEN
 
-# Rows with text, tokens and vector are some 5 kB each.
+# Rows with text, tokens and vector take about 5 kB each.
 ROWS_PER_PAGE = 500
-# Keeps the rows of a file together; no two rows agree in all fields.
+# Keeps the rows of a file together; no two rows agree in all these fields.
 ROW_ORDER = ["born", "path", "ordinal", "id", "stride_info.stride_index"]
 FILE_ORDER = ["born", "path"]
 
@@ -40,13 +40,13 @@ def newest_number(indices: Indices) -> int:
 
 
 def row_counts(indices: Indices, snapshot: Snapshot) -> dict[tuple[str, str], int]:
-    """Return the number of live rows of each (path, blob)."""
+    """Return the number of live rows for each (path, blob)."""
     buckets = every_bucket(indices, indices.chunks, snapshot_clause(snapshot), ["path", "blob"])
     return {(path, blob): count for (path, blob), count in buckets}
 
 
 def history(indices: Indices, timeline: int, after: int) -> Iterator[StoredRow | StoredFile]:
-    """Yield the rows and records of a timeline by ``born``, the rows of each transaction first."""
+    """Yield the rows and records of a timeline by ``born``, each transaction's rows before its records."""
     born: EngineClause = {"range": {"born": {"gt": after}}}
     died: EngineClause = {"range": {"died": {"gt": after, "lt": OPEN}}}
     both = merge(

@@ -1,7 +1,7 @@
 """The version of the mappings: checked when an edition is opened, and upgraded in place.
 
 Early releases wrote no version: their indices count as version 0 and have the fields of version 1. Version 2 dropped
-fields that nothing used, among them `acl`; rows of an older index keep them, unread.
+fields that nothing used, among them `acl`; rows in an older index keep them, but nothing reads them.
 """
 
 from typing import Any
@@ -13,17 +13,17 @@ from codequarry.shared.store.opensearch.connection import ClusterConnection, rea
 from codequarry.shared.store.opensearch.index_bodies import CHUNKS, KINDS, edition_alias_of, index_body
 
 VERSION = "schema_version"
-# The version of this release's mappings, as in each of the JSON files.
+# The version of this release's mappings, which each of the JSON files also gives.
 SCHEMA = 2
 # Since this version the mappings have only gained fields, so put_mapping can upgrade an index. When a release changes
-# the type of a field, raise this number to its version, and make `upgrade` copy older indices to a new edition.
+# the type of a field, raise this number to the new version, and make `upgrade` copy older indices to a new edition.
 ADDITIVE_SINCE = 0
-# Any length will do: the vector field is not sent.
+# Any length will do, because the vector field is not sent.
 _ANY_DIMENSION = 1
 
 
 def read_versions(connection: ClusterConnection, edition: int) -> dict[str, int]:
-    """Return the version of each kind of index that exists, 0 if its release wrote no version."""
+    """Return the version of each kind of index that exists, or 0 if its release wrote no version."""
     aliases = {edition_alias_of(kind, connection.settings, edition): kind for kind in KINDS}
     found: dict[str, int] = {}
     with connection.translated():
@@ -39,8 +39,8 @@ def read_versions(connection: ClusterConnection, edition: int) -> dict[str, int]
 def check_versions(connection: ClusterConnection, edition: int) -> dict[str, int]:
     """Return the versions of an edition, and check that this release can read them.
 
-    StoreUnavailable if a newer release wrote an index, OldFormat if an index can't be upgraded in place. If an index
-    only lacks fields or its version, the first write adds them (``upgrade``).
+    Raise StoreUnavailable if a newer release wrote an index, OldFormat if an index can't be upgraded in place. If an
+    index only lacks fields or its version, the first write adds them (``upgrade``).
     """
     versions = read_versions(connection, edition)
     for kind, version in versions.items():
@@ -59,7 +59,7 @@ def check_versions(connection: ClusterConnection, edition: int) -> dict[str, int
 
 
 def upgrade(connection: ClusterConnection, edition: int) -> tuple[int, int]:
-    """Upgrade an edition's mappings, safely in several processes; return the lowest version before and after."""
+    """Upgrade an edition's mappings, even in several processes at once; return the lowest version before and after."""
     before = check_versions(connection, edition)
     for kind, version in before.items():
         if version < SCHEMA:
@@ -71,7 +71,7 @@ def upgrade(connection: ClusterConnection, edition: int) -> tuple[int, int]:
 def _put(connection: ClusterConnection, kind: str, edition: int) -> None:
     mappings = index_body(kind, connection.settings, _ANY_DIMENSION, edition)["mappings"]
     if kind == CHUNKS:
-        # Dimension and graph parameters stay those of the index, whatever the settings say now.
+        # The index keeps its dimension and graph parameters, whatever the settings say now.
         del mappings["properties"]["embedding"]
     name = edition_alias_of(kind, connection.settings, edition)
     with connection.translated():

@@ -23,7 +23,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """One of our indices; ``documents`` counts visible documents, ``settings`` are flat and include defaults."""
+    """One of our indices; ``documents`` counts visible documents, and ``settings`` are flat and include defaults."""
 
     name: str
     alias: str
@@ -42,7 +42,7 @@ def read_cluster(store: OpenSearchStore) -> Cluster:
 
 
 def read_indices(store: OpenSearchStore) -> list[IndexFacts]:
-    """Return our indices by name, none if nothing was written yet."""
+    """Return our indices by name; the list is empty if nothing has been written yet."""
     found = [facts for kind in KINDS for facts in _behind(store, alias_of(kind, store.settings))]
     return sorted(found, key=lambda facts: facts.name)
 
@@ -53,7 +53,7 @@ def _behind(store: OpenSearchStore, alias: str) -> list[IndexFacts]:
     with store.connection.translated():
         if not client.indices.exists_alias(name=alias):
             return []
-        # Only visible documents are counted, and some indices refresh only every half minute.
+        # Only visible documents are counted, and some indices refresh only every 30 seconds.
         client.indices.refresh(index=alias)
         settings = client.indices.get_settings(
             index=alias, params={"include_defaults": "true", "flat_settings": "true"}

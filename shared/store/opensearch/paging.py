@@ -1,4 +1,4 @@
-"""Paged searches for all hits or buckets, and counts. They give a complete answer or an error."""
+"""Paged searches for all hits or buckets, and counts. They return a complete answer or raise an error."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from codequarry.shared.store.opensearch.indices import Indices
 PAGE_HITS = 5_000
 # OpenSearch refuses aggregations of more than 65,536 buckets (search.max_buckets).
 PAGE_BUCKETS = 5_000
-# An index that does not exist yet is empty; a failed shard is an error.
+# An index that does not exist yet counts as empty; a failed shard is an error.
 WHOLE_ANSWERS = {
     "ignore_unavailable": "true",
     "allow_no_indices": "true",
@@ -36,7 +36,7 @@ def every_hit(
 def every_bucket(
     indices: Indices, name: str, query: EngineClause, fields: Sequence[str], *, page: int = PAGE_BUCKETS
 ) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield each combination of values that ``fields`` have in a query's hits, with its number of hits."""
+    """Yield each combination of values of ``fields`` among a query's hits, with its number of hits."""
     params = {**WHOLE_ANSWERS, "allow_partial_search_results": "false"}
     sources = [{field: {"terms": {"field": field}}} for field in fields]
     after: dict[str, Any] | None = None
@@ -45,7 +45,7 @@ def every_bucket(
         body = {"size": 0, "track_total_hits": False, "query": query, "aggs": {"all": {"composite": composite}}}
         with indices.connection.translated():
             answer = indices.client.search(index=name, body=body, params=params)
-        # An index that does not exist yet answers without aggregations.
+        # The answer for an index that does not exist yet has no aggregations.
         found: dict[str, Any] = answer.get("aggregations", {}).get("all", {"buckets": []})
         for bucket in found["buckets"]:
             yield tuple(bucket["key"][field] for field in fields), int(bucket["doc_count"])

@@ -1,4 +1,4 @@
-"""Builds the multi-search request of a search, and makes candidates of the answers. Pure functions."""
+"""Builds a search's multi-search request, and turns the answers into candidates. Pure functions."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from codequarry.shared.store.records import Recall, RecallQuery
 EngineSearch = dict[str, Any]
 EngineHit = Mapping[str, Any]
 
-# OpenSearch refuses more than 1,024 clauses in one query, including those of filters; each word is a clause.
+# OpenSearch refuses more than 1,024 clauses in one query, including filter clauses; each word is a clause.
 MAX_QUERY_CLAUSES = 1000
 MAX_QUERY_TERMS = 500
 VECTOR, TERMS, SYMBOL, PATH, LENGTHS, FREQUENCIES = "vector", "terms", "symbol", "path", "lengths", "frequencies"
@@ -51,7 +51,7 @@ def searches(query: RecallQuery, ef_search: int) -> dict[str, EngineSearch]:
 
 
 def nearest(query: RecallQuery, limit: int, ef_search: int) -> EngineSearch:
-    """Return the k-NN search; it filters during the search, and so returns ``limit`` rows if that many match."""
+    """Return the k-NN search, which filters while it searches and so returns ``limit`` rows if that many match."""
     assert query.vector is not None
     knn = {
         "vector": query.vector.tolist(),
@@ -63,7 +63,7 @@ def nearest(query: RecallQuery, limit: int, ef_search: int) -> EngineSearch:
 
 
 def _lexical(terms: Sequence[str], limit: int, clause: EngineClause) -> EngineSearch:
-    # This field has the tokens of all fields, each repeated by its field's weight, so its BM25 uses weighted counts.
+    # This field has the tokens of all fields, repeated according to the field's weight, so BM25 uses weighted counts.
     words = {"match": {"lookup.words": {"query": " ".join(terms)}}}
     return {**HITS, "size": limit, "query": {"bool": {"must": [words], "filter": [clause]}}}
 
@@ -83,7 +83,7 @@ def _by_path(paths: Sequence[str], limit: int, clause: EngineClause) -> EngineSe
 
 
 def _lengths(query: RecallQuery) -> EngineSearch:
-    """Return the part that does not depend on the query's words; OpenSearch caches it until the index changes."""
+    """Return the search that does not depend on the query's words; OpenSearch caches it until the index changes."""
     averages = {name: {"avg": {"field": f"lengths.{name}"}} for name in TOKEN_FIELDS}
     return {"size": 0, "track_total_hits": True, "query": _live_chunks(query), "aggs": averages}
 
@@ -121,19 +121,19 @@ class Answers:
         return {hit["_id"]: hit["_source"] for channel in channels for hit in self.hits(channel)}
 
     def may_lack_chunks(self, rows: int, chunks: int) -> bool:
-        """Return whether the ``rows`` nearest rows have fewer than ``chunks`` chunks although there may be more."""
+        """Return whether the ``rows`` nearest rows belong to fewer than ``chunks`` chunks, although more may exist."""
         found = len(self.hits(VECTOR))
         return len(self.chunk_ids(VECTOR)) < chunks and rows <= found < MAX_HITS
 
     def strided_chunks(self) -> list[str]:
-        """Return the ids of the found chunks that have several strides."""
+        """Return the ids of those chunks found that have several strides."""
         sources = self.rows().values()
         return sorted(
             {source["id"] for source in sources if (source.get("stride_info") or {}).get("total_strides", 1) > 1}
         )
 
     def chunk_ids(self, channel: str) -> tuple[str, ...]:
-        """Return the ids of a channel's chunks, best first, each once."""
+        """Return the ids of a channel's chunks, best first, without duplicates."""
         return tuple(dict.fromkeys(hit["_source"]["id"] for hit in self.hits(channel)))
 
 
@@ -159,7 +159,7 @@ def recall_of(query: RecallQuery, answers: Answers, strides: Iterable[EngineHit]
 
 
 def _read_frequencies(query: RecallQuery, answers: Answers) -> dict[str, int]:
-    # An index that does not exist yet answers without aggregations.
+    # The answer for an index that does not exist yet has no aggregations.
     found = answers.by_channel.get(FREQUENCIES, {}).get("aggregations", {})
     buckets = found["terms"]["buckets"] if found else {}
     counts = {term: buckets.get(str(position)) for position, term in enumerate(query.terms[:MAX_QUERY_TERMS])}
@@ -205,7 +205,7 @@ class LiveCounts:
 
 
 def best_first(candidates: Sequence[Candidate], counts: LiveCounts) -> list[Candidate]:
-    """Return candidates by BM25 over the weighted counts of all fields; ties keep the engine's order."""
+    """Sort candidates by BM25 over the weighted counts of all fields, best first; ties keep the engine's order."""
     rarities = {term: counts.rarity(term) for term, frequency in counts.frequencies.items() if frequency}
     average = sum(RECALL_WEIGHTS[name] * counts.averages[name] for name in TOKEN_FIELDS) or 1.0
     return sorted(candidates, key=lambda candidate: -_score(candidate.tokens, rarities, average))

@@ -1,7 +1,7 @@
 """Restores a backup to a new edition, counts the documents, and then makes the edition active in one step.
 
-After a crash before that step the index is unchanged, and the new edition has no head document. After a later crash
-the old edition remains. The next restore or ``codequarry migrate`` deletes either edition.
+A crash before that step leaves the index unchanged and the new edition without a head document; a later crash leaves
+the old edition behind. Either way, the next restore or ``codequarry migrate`` deletes the leftover edition.
 """
 
 from contextlib import closing, suppress
@@ -29,19 +29,19 @@ from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.rows import decode_vector
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 
-# Documents held in memory at a time; rows take some 10 kB with their vectors as numbers.
+# Documents held in memory at a time; rows take about 10 kB each with their vectors as numbers.
 _AT_ONCE = 1_000
 
 
 def restore_backup(
     target: Path, settings: OpenSearchSettings, *, replace: bool = False, observe: ObserveBackup = ignore
 ) -> Manifest:
-    """Make a backup the active edition; UsageError if there is an index and ``replace`` is not set."""
+    """Make a backup the active edition; raise UsageError if the index is not empty and ``replace`` is not set."""
     with closing(OpenSearchEditions(settings)) as editions:
         check_store(target, read_manifest(target), OPENSEARCH)
         active = editions.active()
         if _documents(editions, settings, active) and not replace:
-            raise UsageError(f"the index '{settings.index}' is not empty; use --replace to replace it by the backup")
+            raise UsageError(f"the index '{settings.index}' is not empty; use --replace to replace it with the backup")
         manifest = verify_backup(target, observe)
         _remove_leftovers(editions, settings, active)
         # Never the first edition, which would be active from the start.
@@ -69,7 +69,7 @@ def _documents(editions: OpenSearchEditions, settings: OpenSearchSettings, editi
 
 
 def _remove_leftovers(editions: OpenSearchEditions, settings: OpenSearchSettings, active: int) -> None:
-    """Delete editions that a killed restore has left, which are newer than the active edition and have no documents."""
+    """Delete editions left by a killed restore: they are newer than the active edition and have no documents."""
     for edition in editions.present():
         if edition > active and not _documents(editions, settings, edition):
             editions.remove(edition)

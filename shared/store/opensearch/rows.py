@@ -21,7 +21,7 @@ MAX_ID_BYTES = 512
 LOOKUP_OF_RANK = {3: "symbol", 2: "qualified", 1: "defined"}
 # Fields for the engine only, which no caller of the port sees.
 ENGINE_FIELDS = ("embedding", "lookup", "lengths", "vector_key", "born", "died")
-# Filters and sorts use these fields, so they are written even with their default values.
+# Filters and sorts use these fields, so they are written even if they have their default values.
 ALWAYS_WRITTEN = frozenset({"masked", "kind_of_file", "ordinal"})
 
 _CHUNK_DEFAULTS: dict[str, Any] = {
@@ -33,7 +33,7 @@ _RECORD_FIELDS = tuple(field.name for field in fields(FileRecord))
 
 
 def document_id(name: str) -> str:
-    """Return ``name`` as an id: itself, or its SHA-256 if it is too long or has unprintable characters."""
+    """Return the id for ``name``: the name itself, or its SHA-256 if it is too long or has unprintable characters."""
     encoded = name.encode("utf-8", "surrogatepass")
     return name if len(encoded) <= MAX_ID_BYTES and name.isprintable() else hashlib.sha256(encoded).hexdigest()
 
@@ -119,12 +119,12 @@ def encode_vector(vector: Vector) -> str:
 
 
 def decode_vector(text: str) -> Vector:
-    """Return the vector of a text from ``encode_vector``."""
+    """Decode a vector from the text that ``encode_vector`` returned."""
     return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)
 
 
 def similarities(encoded: Sequence[str], query: Vector) -> list[float]:
-    """Return the cosine (-1 to 1) of each vector and the query; both are normalised."""
+    """Return the cosine (-1 to 1) of each vector and the query; all of them are normalised."""
     if not encoded:
         return []
     matrix = np.frombuffer(b"".join(map(base64.b64decode, encoded)), "<f4").reshape(len(encoded), len(query))

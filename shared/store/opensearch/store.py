@@ -1,4 +1,4 @@
-"""The store port over OpenSearch; each method takes one or a few requests."""
+"""The store port, implemented with OpenSearch; each method sends one request or a few."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -37,9 +37,9 @@ from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.store.records import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally
 from codequarry.shared.store.vectors import check_dimension, check_query_vector, unusable
 
-# Rows with text and tokens are some 5 kB each.
+# Rows with text and tokens take about 5 kB each.
 CHUNKS_PER_PAGE = 500
-# The position of a chunk in its file; no two rows of a file agree in all fields.
+# The position of a chunk in its file; no two rows of a file agree in all these fields.
 IN_FILE = ["ordinal", "start_char", "id", "timeline", "born"]
 
 
@@ -58,7 +58,7 @@ class OpenSearchStore:
         self._cache = OpenSearchVectorCache(self.indices, self._sweeper)
 
     def within(self, deadline: Deadline | None) -> "OpenSearchStore":
-        """Return the same store for requests that end by ``deadline``; with None they wait as long as a run may."""
+        """Return the same store for requests that must end by ``deadline``; if None, they wait as long as a run may."""
         bound = copy(self)
         bound.connection = self.connection.within(deadline)
         bound.indices = replace(self.indices, connection=bound.connection)
@@ -84,7 +84,7 @@ class OpenSearchStore:
         return self._catalog.read(key)
 
     def write_document(self, key: str, body: Mapping[str, Any], version: str | None) -> Document:
-        """Write a document if it is still at ``version`` (None: if it does not exist), or else raise Conflict."""
+        """Write a document if it is still at ``version`` (None: if it does not exist); otherwise raise Conflict."""
         return self._catalog.write(key, body, version)
 
     def delete_document(self, key: str, version: str | None = None) -> None:
@@ -178,11 +178,11 @@ class OpenSearchStore:
     # Reading
 
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
-        """Return the number of live rows of each (path, blob)."""
+        """Return the number of live rows for each (path, blob)."""
         return inventory.row_counts(self.indices, snapshot)
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
-        """Yield the file records that are live in ``snapshot``, by path; only those of ``paths`` if given."""
+        """Yield the file records that are live in ``snapshot``, by path, or only the records of ``paths`` if given."""
         live = snapshot_clause(snapshot)
         if paths is None:
             return self._records(live)
@@ -199,7 +199,7 @@ class OpenSearchStore:
         return (record_of(hit["_source"]) for hit in every_hit(self.indices, self.indices.files, body))
 
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
-        """Return a file's chunks in file order, each once."""
+        """Return a file's chunks in file order, without duplicates."""
         query = all_of([snapshot_clause(snapshot), {"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE])
         body = {"query": query, "sort": IN_FILE, "_source": HITS["_source"]}
         hits = every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE, routing=repo)
@@ -221,7 +221,7 @@ class OpenSearchStore:
         """Return the candidates of every channel under the snapshot filter and the field filters."""
         check_query_vector(query.vector, self.indices.dimension)
         answers = Answers(self._search_all(searches(query, self.settings.ef_search)))
-        # One round trip is enough unless chunks have strides, as then many rows may belong to few chunks.
+        # One round trip is enough unless chunks have strides, because then many rows may belong to few chunks.
         wanted = query.vector_limit
         while query.vector is not None and answers.may_lack_chunks(wanted, query.vector_limit):
             wanted = min(2 * wanted, MAX_HITS)
@@ -241,7 +241,7 @@ class OpenSearchStore:
         return dict(zip(asked, responses, strict=True))
 
     def _strides(self, query: RecallQuery, chunk_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield the live rows of strided chunks, since a chunk counts by its best stride in every channel."""
+        """Yield the live rows of strided chunks, because every channel scores a chunk by its best stride."""
         clause = search_clause(query.snapshot, query.filters, any_value("id", chunk_ids))
         body = {
             "query": clause,
@@ -261,7 +261,7 @@ class OpenSearchStore:
         return self._cache.read(keys)
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors before any row uses them; WriteRejected names those that can't be stored."""
+        """Store vectors before any row uses them; raise WriteRejected with the keys that can't be stored."""
         check_dimension(vectors.values(), self.indices.dimension)
         self.indices.ensure()
         rejected = {key: why for key, vector in vectors.items() if (why := unusable(vector))}

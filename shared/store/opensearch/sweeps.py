@@ -1,4 +1,4 @@
-"""Changes of many rows: update-by-query and delete-by-query in bounded steps, repeated until nothing is left."""
+"""Changes to many rows: update-by-query and delete-by-query in bounded steps, repeated until nothing is left."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from codequarry.shared.store.opensearch.clauses import EngineClause
 from codequarry.shared.store.opensearch.connection import ClusterConnection, is_disk_full, reason_of
 from codequarry.shared.versions.snapshots import OPEN
 
-# A row takes about a millisecond, since it is rewritten, so a step stays far below any time limit.
+# Rewriting a row takes about a millisecond, so a step stays far below any time limit.
 ROWS_PER_STEP = 2_000
-# A step that finds rows but changes none has lost to other writers. This many such steps in succession are a fault.
+# A step that finds rows but changes none has lost to other writers. This many such steps in succession are an error.
 MAX_FRUITLESS_STEPS = 100
 STEP_SECONDS = 300.0
-# An index that does not exist yet is empty.
+# An index that does not exist yet counts as empty.
 IF_THERE = {"ignore_unavailable": "true", "allow_no_indices": "true"}
 
 # The script checks again, because the query sees rows as of the last refresh (rule 3).
@@ -33,7 +33,7 @@ class Sweeper:
     connection: ClusterConnection
 
     def refresh(self, *names: str) -> None:
-        """Make all writes to the indices visible; StoreUnavailable if a shard failed."""
+        """Make all writes to the indices visible; raise StoreUnavailable if a shard failed."""
         answer = self.connection.patiently(
             lambda: self.connection.client.indices.refresh(index=",".join(names), params=IF_THERE)
         )
@@ -41,7 +41,7 @@ class Sweeper:
         if shards["failed"]:
             raise StoreUnavailable(
                 f"{shards['failed']} of {shards['total']} shards of {', '.join(names)} could not be refreshed; "
-                "see `codequarry doctor`"
+                "run `codequarry doctor`"
             )
 
     def retire(self, names: Sequence[str], query: EngineClause, number: int, aborted: Collection[int]) -> int:
@@ -59,7 +59,7 @@ class Sweeper:
         return self._until_done(names, {"query": query}, deleting=True)
 
     def _until_done(self, names: Sequence[str], body: dict[str, Any], *, deleting: bool) -> int:
-        """Refresh and take a step until a step finds nothing, so that conflicts and new rows are covered (rule 3)."""
+        """Refresh and take a step until a step finds nothing, which covers conflicts and new rows (rule 3)."""
         changed, fruitless = 0, 0
         while fruitless < MAX_FRUITLESS_STEPS:
             self.refresh(*names)

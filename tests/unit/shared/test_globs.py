@@ -57,9 +57,9 @@ def test_patterns_can_be_pickled():
 
 
 def test_an_ignore_file_beyond_the_limits_is_refused_with_the_limit():
-    with pytest.raises(LimitExceeded, match=r"rules has 10001 lines, the limit is 10000"):
+    with pytest.raises(LimitExceeded, match=r"rules has 10001 lines; the limit is 10000"):
         globs_of_file("rules", ["a"] * (MAX_PATTERNS + 1))
-    with pytest.raises(LimitExceeded, match="rules has a pattern of 4097 characters, the limit is 4096"):
+    with pytest.raises(LimitExceeded, match="rules has a pattern of 4097 characters; the limit is 4096"):
         globs_of_file("rules", ["a" * (MAX_PATTERN_CHARACTERS + 1)])
 
 

@@ -33,4 +33,4 @@ def test_an_invalid_queue_address_is_refused_without_being_shown(url, capsys, mo
 
 def test_a_soft_limit_above_the_hard_limit_is_refused(capsys):
     assert run(["--set", "queue.hard_limit_seconds=10", "worker"]) == 2
-    assert "soft_limit_seconds must be below hard_limit_seconds" in capsys.readouterr().err
+    assert "hard_limit_seconds must be between soft_limit_seconds and" in capsys.readouterr().err

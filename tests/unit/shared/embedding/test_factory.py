@@ -39,7 +39,7 @@ def test_a_built_in_model_of_an_earlier_release_names_its_replacement(
         open_embedder(EmbeddingSettings(model=name, **settings), tmp_path)
     assert str(caught.value) == (
         f"embedding model '{name}' was removed: set [embedding] model = \"codequarry-1\", the built-in model, and "
-        f"migrate an index made with '{name}' by `codequarry migrate --model codequarry-1`"
+        f"run `codequarry migrate --model codequarry-1` on an index made with '{name}'"
     )
 
 

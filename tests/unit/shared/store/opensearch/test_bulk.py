@@ -90,7 +90,7 @@ def test_a_document_refused_by_every_retry_is_named_with_its_reason(write) -> No
 
 def test_a_full_disk_is_not_retried(write) -> None:
     cluster = Cluster({"b": [FULL]})
-    with pytest.raises(StoreFull, match="make room"):
+    with pytest.raises(StoreFull, match="free some space"):
         write(cluster, ["a", "b"])
     assert cluster.sent["b"] == 1
 

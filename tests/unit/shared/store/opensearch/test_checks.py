@@ -37,7 +37,7 @@ def test_the_server_must_be_opensearch_and_new_enough(version: str, distribution
 def test_an_alias_must_point_to_a_single_index() -> None:
     assert check_indices([facts("code"), facts("code-files")], "code").state == "ok"
     check = check_indices([facts("code"), facts("code")], "code")
-    assert (check.state, check.message) == ("fail", "code point to several indices")
+    assert (check.state, check.message) == ("fail", "alias of several indices: code")
     assert "first write" in check_indices([], "code").message
 
 

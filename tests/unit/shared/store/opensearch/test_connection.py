@@ -68,10 +68,10 @@ def test_a_timeout_has_its_own_message() -> None:
         (
             error_body(429, "cluster_block_exception", "disk usage exceeded flood-stage watermark"),
             StoreFull,
-            "make room",
+            "free some space",
         ),
-        (error_body(500, "i_o_exception", "No space left on device"), StoreFull, "make room"),
-        (error_body(400, "illegal_argument", "Query vector has invalid dimension: 3"), ModelMismatch, "another length"),
+        (error_body(500, "i_o_exception", "No space left on device"), StoreFull, "free some space"),
+        (error_body(400, "illegal_argument", "Query vector has invalid dimension: 3"), ModelMismatch, "a different"),
         (error_body(400, "parsing_exception", "unknown query"), StoreError, "parsing_exception: unknown query"),
         ((502, {}, b"<html>bad gateway</html>"), StoreUnavailable, "try again"),
     ],
