@@ -149,12 +149,10 @@ def publish(
     *,
     branch: str = "",
     default: bool = False,
-    replaces: int | None = None,
 ) -> Head:
     """Make ``number`` visible and release the lease, in one write (rule 6).
 
     ``branch`` names the default branch. ``default`` makes the timeline the default timeline of its repository.
-    ``replaces`` is another timeline of the same version, which is dropped.
     """
     state = check_held(head, timeline, holder, number)
     assert state.lease is not None
@@ -166,8 +164,7 @@ def publish(
     published = replace(state, published=number, commit=commit, lease=None, pins=pins, branch=name)
     still_open = {key: value for key, value in head.open.items() if key != number}
     defaults = {**head.defaults, state.repo: timeline} if default else head.defaults
-    changed = replace(_with_timeline(head, timeline, published), open=still_open, defaults=defaults)
-    return changed if replaces is None else drop_timeline(changed, replaces)
+    return replace(_with_timeline(head, timeline, published), open=still_open, defaults=defaults)
 
 
 def abort(head: Head, timeline: int, holder: str, number: int) -> Head:

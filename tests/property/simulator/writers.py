@@ -316,10 +316,9 @@ class Worker:
             replaced = [key for key, state in self._timelines(head).items() if state.published]
             replaces = next((key for key in replaced if key != held.timeline), None) if self.ref else None
             default = not self.ref and not head.timelines[held.timeline].published
-            changed = transactions.publish(
-                head, held.timeline, held.holder, held.number, str(target), default=default, replaces=replaces
-            )
+            changed = transactions.publish(head, held.timeline, held.holder, held.number, str(target), default=default)
             if replaces is not None:
+                changed = transactions.drop_timeline(changed, replaces)
                 world.purges.add(replaces)
             world.note_published(held.timeline, held.number, target)
             return changed, None

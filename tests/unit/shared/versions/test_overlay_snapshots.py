@@ -97,12 +97,13 @@ def test_a_timeline_that_is_the_base_of_an_overlay_is_not_dropped():
     assert base not in drop_timeline(drop_timeline(head, branch), base).timelines
 
 
-def test_a_publication_replaces_the_older_timeline_of_its_version():
+def test_dropping_an_overlay_releases_its_base():
     head, base, numbers = repository()
     head, overlay = new_timeline(head, "r", "refs/heads/dev")
     head, _ = moved(head, overlay, "d0", base=(base, numbers[2]))
     head, whole = new_timeline(head, "r", "refs/heads/dev")
-    head, _ = moved(head, whole, "d1", replaces=overlay)
+    head, _ = moved(head, whole, "d1")
+    head = drop_timeline(head, overlay)
     assert set(head.timelines) == {base, whole}
     assert not head.pinned(base)
 
