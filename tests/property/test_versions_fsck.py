@@ -210,7 +210,7 @@ def test_rows_newer_than_the_counter_are_named_and_not_repaired(world):
     world.store.create([new], [replace(file.record, born=late)], vectors)
     world.store.refresh()
     assert world.kinds() == {"counter": "counter"}
-    with pytest.raises(UsageError, match="restore both from one backup"):
+    with pytest.raises(UsageError, match="restore both from the same backup"):
         repair_version(world.check(), world.workshop)
 
 
@@ -344,7 +344,7 @@ def test_a_working_tree_is_compared_with_its_files_until_they_change(world):
     (timeline,) = set(world.head.timelines) - {world.timeline}
     assert world.kinds(world.records(timeline)[-1]) == {}
     world.repository.write("b.py", "def b():\n    return 'not committed either'\n")
-    with pytest.raises(GitError, match="no longer as it was indexed"):
+    with pytest.raises(GitError, match="has changed since it was indexed"):
         world.check(world.records(timeline)[-1])
     world.index(ref=Ref("workspace", str(folder)))
     record = world.records(timeline)[-1]
@@ -357,7 +357,7 @@ def test_a_working_tree_is_compared_with_its_files_until_they_change(world):
 
 def test_a_commit_missing_in_the_mirror_is_an_error_with_advice(world):
     record = replace(world.records()[-1], commit="1" * 40)
-    with pytest.raises(GitError, match="has not commit 1111"):
+    with pytest.raises(GitError, match="lacks commit 1111"):
         world.check(record)
 
 
