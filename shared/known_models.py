@@ -188,8 +188,8 @@ def unknown_model(name: str) -> UsageError:
     """Return the error for a model that is neither known nor a folder."""
     if is_removed_model(name):
         return UsageError(
-            f"embedding model '{name}' was removed: set [embedding] model = \"{DEFAULT}\", the built-in model, and "
-            f"run `codequarry migrate --model {DEFAULT}` on an index made with '{name}'"
+            f"embedding model '{name}' was removed: set [embedding] model = \"{DEFAULT}\", the built-in model; on "
+            f"an index made with '{name}', run `codequarry migrate --model {DEFAULT}`"
         )
     return UnknownName(
         "embedding model",

@@ -130,7 +130,7 @@ def read_manifest(target: Path) -> Manifest:
             raise StoreDamaged(f"{target / MANIFEST} names a file outside the backup")
         return Manifest(**{"store": EMBEDDED, **fields})
     except FileNotFoundError:
-        raise StoreDamaged(f"{target} is not a complete backup: it has no {MANIFEST}") from None
+        raise StoreDamaged(f"{target} is not a backup, or the backup was interrupted: it has no {MANIFEST}") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreDamaged(f"{target / MANIFEST} can't be read ({error})") from None
 

@@ -67,7 +67,7 @@ def test_problems_are_listed_and_repaired(workspace, project):
     outcome = workspace.run("fsck", "project")
     assert outcome.code == 1
     assert "missing  src/beta.py  blob" in outcome.out
-    assert "1 problem with 1 path; codequarry fsck project --repair mends" in outcome.err
+    assert "1 problem in 1 path; codequarry fsck project --repair repairs" in outcome.err
     outcome = workspace.run("fsck", "project", "--json")
     assert outcome.code == 1
     assert '"problems": [{"kind": "missing", "path": "src/beta.py"' in outcome.out

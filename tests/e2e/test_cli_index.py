@@ -279,7 +279,7 @@ def test_invalid_version_options_are_wrong_usage(workspace: Any, options: tuple[
 def test_a_branch_name_that_is_not_utf_8_can_be_given_as_typed_or_as_shown(workspace: Any, indexed: Any) -> None:
     indexed.git("update-ref", b"refs/heads/caf\xe9", "HEAD")
     missing = workspace.run("index", indexed.folder, "--branch", "x")
-    assert missing.err.endswith(r"has no branch x; there is caf\xe9, main" "\n")
+    assert missing.err.endswith(r"has no branch x; it has caf\xe9, main" "\n")
     assert workspace.run("index", indexed.folder, "--branch", r"caf\xe9", "--json").json["ref"] == r"caf\xe9"
     assert workspace.run("files", "project", "--branch", os.fsdecode(b"caf\xe9"), "--json").json["ref"] == r"caf\xe9"
 

@@ -154,7 +154,7 @@ def test_removing_an_unknown_repository_names_the_indexed_ones(make_repository, 
     with pytest.raises(NotIndexed, match="'x' is not indexed; indexed: none"):
         remove_repository("x", workshop.store, workshop.settings)
     index_repository(IndexRequest(make_repository(files=FILES).origin), workshop)
-    with pytest.raises(NotIndexed, match="there is project"):
+    with pytest.raises(NotIndexed, match="indexed: project"):
         remove_repository("x", workshop.store, workshop.settings)
 
 

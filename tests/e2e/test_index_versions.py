@@ -135,14 +135,14 @@ def test_a_commit_that_was_head_is_a_layer_without_files(repository, index, main
 @pytest.mark.parametrize(
     ("ref", "error", "message"),
     [
-        (Ref("branch", "nope"), GitError, "has no branch nope; there is dev, main"),
-        (Ref("tag", "nope"), GitError, "has no tag nope; there is v0"),
+        (Ref("branch", "nope"), GitError, "has no branch nope; it has dev, main"),
+        (Ref("tag", "nope"), GitError, "has no tag nope; it has v0"),
         (Ref("pull", "99"), GitError, "has no pull request 99"),
         (Ref("commit", "f" * 40), GitError, f"has no commit {'f' * 40} on any branch or tag"),
         (Ref("commit", "fffffff"), GitError, "has no commit fffffff on any branch or tag"),
         (Ref("commit", "main"), UsageError, "must be 7 to 64 hexadecimal digits"),
-        (Ref("branch", "--upload-pack=evil"), GitError, "has no branch --upload-pack=evil; there is dev, main"),
-        (Ref("tag", "-x"), GitError, "has no tag -x; there is v0"),
+        (Ref("branch", "--upload-pack=evil"), GitError, "has no branch --upload-pack=evil; it has dev, main"),
+        (Ref("tag", "-x"), GitError, "has no tag -x; it has v0"),
         (Ref("tag", "a..b"), UsageError, "is not the name of a tag"),
         (Ref("pull", "7/head:x"), UsageError, "is not the number of a pull request"),
     ],

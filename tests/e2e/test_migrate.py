@@ -86,7 +86,7 @@ def test_an_unknown_model_is_wrong_usage(workspace):
     [
         ({"setting": "minilm", "model": "minilm-1234abcd"}, "model 'minilm' is not installed"),
         ({"model": "codequarry-1-00000000"}, "'codequarry-1' is now codequarry-1-"),
-        ({"setting": "wordllama", "model": "wordllama-l2-256-f32d296c"}, "embedding model 'wordllama' is gone"),
+        ({"setting": "wordllama", "model": "wordllama-l2-256-f32d296c"}, "embedding model 'wordllama' was removed"),
         ({"setting": "text-embedding-3-small", "model": "text-embedding-3-small-1536"}, "needs a key"),
     ],
     ids=["a package left", "another release's weights", "a model that is gone", "a server without its key"],

@@ -131,7 +131,7 @@ def test_a_folder_that_others_can_read_is_refused_with_the_command_that_closes_i
         refused = run(*arguments)
         assert refused.returncode == 1
         assert len(refused.stderr.splitlines()) == 1
-        said, _, remedy = refused.stderr.strip().rpartition(": run ")
+        said, _, remedy = refused.stderr.strip().rpartition("; run ")
         assert f"mode {mode:04o}" in said
     assert list(home.iterdir()) == []
     doctor = json.loads(run("doctor", "--json").stdout)

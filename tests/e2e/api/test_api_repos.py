@@ -162,7 +162,7 @@ def test_an_origin_that_can_not_be_fetched_is_listed_until_removed(service, plac
 def test_an_unknown_repository_can_not_be_removed(service):
     response = service.delete("/repos/nothing")
     assert response.status_code == 404
-    assert "indexed repositories" in response.get_json()["detail"]
+    assert "indexed: " in response.get_json()["detail"]
 
 
 def test_without_a_worker_additions_and_removals_are_refused(client, place, indexed):

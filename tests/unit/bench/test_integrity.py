@@ -35,7 +35,7 @@ def test_a_line_in_no_chunk_is_reported(chunks: list[Chunk]) -> None:
 def test_a_changed_line_ending_is_reported(chunks: list[Chunk]) -> None:
     changed = chunk("one\ntwo\n", 1, 2, 0)
     found = " ".join(compare_text([changed, chunks[1]], DATA))
-    assert "not what git has at those lines" in found
+    assert "differs from git at its lines" in found
     assert "at its characters 0 to 8" in found
 
 
@@ -46,9 +46,9 @@ def test_a_wrong_hash_is_reported(chunks: list[Chunk]) -> None:
 
 def test_a_masked_chunk_of_another_length_is_reported(chunks: list[Chunk]) -> None:
     masked = replace(chunk("***", 1, 2, 0), masked=True)
-    assert "not of the same length" in " ".join(compare_text([masked, chunks[1]], DATA))
+    assert "its length differs" in " ".join(compare_text([masked, chunks[1]], DATA))
 
 
 def test_a_file_with_text_but_no_chunks_is_reported() -> None:
-    assert list(compare_text([], DATA)) == ["indexed, not empty, but without chunks"]
+    assert list(compare_text([], DATA)) == ["is indexed and not empty, but has no chunks"]
     assert list(compare_text([], b"\n")) == []

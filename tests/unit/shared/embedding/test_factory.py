@@ -38,8 +38,8 @@ def test_a_built_in_model_of_an_earlier_release_names_its_replacement(
     with pytest.raises(UsageError) as caught:
         open_embedder(EmbeddingSettings(model=name, **settings), tmp_path)
     assert str(caught.value) == (
-        f"embedding model '{name}' was removed: set [embedding] model = \"codequarry-1\", the built-in model, and "
-        f"run `codequarry migrate --model codequarry-1` on an index made with '{name}'"
+        f"embedding model '{name}' was removed: set [embedding] model = \"codequarry-1\", the built-in model; on "
+        f"an index made with '{name}', run `codequarry migrate --model codequarry-1`"
     )
 
 
