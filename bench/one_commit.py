@@ -1,7 +1,7 @@
 """Measure how long a running process takes to index a commit that changes one file; prints the seconds as JSON.
 
-It imports only what the last releases of Codequarry have in common, so that the Python of another version's virtual
-environment can run it (``bench/two_versions.py``):
+It runs with the last releases of Codequarry too, so that the Python of another version's virtual environment can run it
+(``bench/two_versions.py``):
 
     .venv/bin/python bench/one_commit.py ~/clones/celery --commits 15
 """
@@ -15,10 +15,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import open_store
+
+try:
+    from codequarry.ingest.run.pipeline import IndexRequest, Workshop, index_repository
+except ModuleNotFoundError:  # its place in older releases
+    from codequarry.ingest.pipeline import IndexRequest, Workshop, index_repository
 
 AUTHOR = ("-c", "user.name=Bench", "-c", "user.email=bench@example.org")
 FILE = "one_file_that_changes.py"
