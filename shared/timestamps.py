@@ -1,16 +1,14 @@
 """Timestamps as stored in documents: ISO 8601 in UTC, which sorts as text."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+Precision = Literal["seconds", "milliseconds", "microseconds"]
 
 
-def now() -> str:
-    """Return the current time, to the microsecond."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
-def this_second() -> str:
-    """Return the current time, to the second, for people to read."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def now(precision: Precision = "microseconds") -> str:
+    """Return the current time."""
+    return datetime.now(UTC).isoformat(timespec=precision)
 
 
 def from_now(seconds: float) -> str:

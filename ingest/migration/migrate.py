@@ -31,7 +31,7 @@ from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.port import Store
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.moves import published
 
@@ -122,7 +122,7 @@ def migrate(settings: SettingsModel, model: str, observe: ObserveRun = ignore) -
 def _claimed(plan: _Plan) -> Iterator[_Work]:
     """Open the edition to fill: a new one, or the edition of an interrupted migration to the same model."""
     holder = new_holder()
-    note = MigrationNote(plan.embedder.name, plan.settings.embedding.model, holder, this_second(), this_second())
+    note = MigrationNote(plan.embedder.name, plan.settings.embedding.model, holder, now("seconds"), now("seconds"))
 
     def say(phase: str) -> None:
         plan.observe(_progress(replace(note, phase=phase)))
@@ -218,5 +218,5 @@ def _file_versions(store: Store, head: Head, until: dict[int, int]) -> int:
 def _progress(note: MigrationNote) -> Progress:
     done = min(note.files_done, note.files_total)
     return Progress(
-        f"to {note.setting}", note.phase, "", done, note.files_total, note.chunks_done, note.started_at, this_second()
+        f"to {note.setting}", note.phase, "", done, note.files_total, note.chunks_done, note.started_at, now("seconds")
     )

@@ -13,7 +13,7 @@ from codequarry.shared.errors import Conflict, LeaseHeld, StoreError
 from codequarry.shared.store.editions import Editions
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.store.records import Document
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.moves import beat as beat_move
 
 NOTE_KEY = "migration"
@@ -150,7 +150,7 @@ class MigrationHeartbeat:
     def save(self) -> None:
         """Write the note."""
         with self._lock:
-            self._note = replace(self._note, beat=self._note.beat + 1, updated_at=this_second())
+            self._note = replace(self._note, beat=self._note.beat + 1, updated_at=now("seconds"))
             document = self._new.read_document(NOTE_KEY)
             if document is None or document.body["holder"] != self._note.holder:
                 self._lost = "the note is no longer ours"

@@ -17,7 +17,7 @@ from codequarry.shared.jobs.job_list import JOB_PREFIX, job_in
 from codequarry.shared.jobs.lifecycle import given_back
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.store.records import Document
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.head import HEAD_KEY, Head
 from codequarry.shared.versions.moves import hold_timelines, release_timelines, successor, switch_edition
 
@@ -78,7 +78,7 @@ def _switch(old: DocumentStore, new: DocumentStore, copier: Copier, pulse: Migra
             note_purge(new, timeline)
         _begin_with(new, successor(head))
         pulse.check()
-        change_head(old, lambda newest: (switch_edition(newest, holder, head, this_second()), None), holder)
+        change_head(old, lambda newest: (switch_edition(newest, holder, head, now("seconds")), None), holder)
     except BaseException:
         # Best effort: if this fails, writers continue once the heartbeat stops.
         with suppress(CodequarryError):

@@ -7,7 +7,7 @@ from codequarry.ingest.request.index_request import ObserveRun
 from codequarry.shared.catalog.repositories import Progress, save_progress
 from codequarry.shared.errors import StoreError
 from codequarry.shared.store.port import DocumentStore
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 
 SAVE_SECONDS = 1.0
 
@@ -19,7 +19,7 @@ class Watch:
         self.repo, self.repo_id, self.ref, self.commit = repo, "", "", ""
         self._store, self._observe, self._saves = store, observe, saves
         self._phase = "fetching"
-        self._started_at = this_second()
+        self._started_at = now("seconds")
         self._files_done = self._files_total = self._chunks_done = 0
         self._saved_at = 0.0
 
@@ -53,7 +53,7 @@ class Watch:
             files_total=self._files_total,
             chunks_done=self._chunks_done,
             started_at=self._started_at,
-            updated_at=this_second(),
+            updated_at=now("seconds"),
             ref=self.ref,
             repo_id=self.repo_id,
         )

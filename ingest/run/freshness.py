@@ -13,7 +13,7 @@ from codequarry.shared.catalog.repositories import RefHead, Repository, read_ref
 from codequarry.shared.errors import StoreError
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.telemetry.metrics import observe_lag
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.head import Head
 
 
@@ -47,7 +47,7 @@ def _note_seen(store: DocumentStore, repository: Repository, source: FileSource)
         published = _published_commit(head, repo, source.key)
         behind = count_behind(source.mirror, source.commit, published)
         save_ref_head(
-            store, RefHead(repo, source.key, source.commit, this_second(), published, behind, repo_id=repo_id)
+            store, RefHead(repo, source.key, source.commit, now("seconds"), published, behind, repo_id=repo_id)
         )
     for ref in other_versions(head, repo, source.key):
         tip = source.listing.tip_of(ref) if ref in source.listing.asked else None
@@ -57,7 +57,7 @@ def _note_seen(store: DocumentStore, repository: Repository, source: FileSource)
         published = _published_commit(head, repo, ref.key)
         # The distance is known only after a fetch.
         behind = 0 if tip == published else None
-        save_ref_head(store, RefHead(repo, ref.key, tip, this_second(), published, behind, repo_id=repo_id))
+        save_ref_head(store, RefHead(repo, ref.key, tip, now("seconds"), published, behind, repo_id=repo_id))
 
 
 def _published_commit(head: Head, repo: str, key: str) -> str:

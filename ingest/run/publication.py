@@ -39,7 +39,7 @@ from codequarry.shared.errors import (
 from codequarry.shared.model import INDEXED, Filters
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_transaction
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import draft_snapshot, snapshot_at
@@ -170,7 +170,7 @@ def _record(run: Run, held: Held, work: RunWork) -> TransactionRecord:
         commit=target.commit,
         rules=target.rules,
         changed_paths=work.plan.paths,
-        indexed_at=this_second(),
+        indexed_at=now("seconds"),
         base_timeline=held.base[0] if held.base else None,
         base_number=held.base[1] if held.base else None,
         mask=tuple(sorted(work.base.plan.retired)) if work.base else (),

@@ -30,7 +30,7 @@ from codequarry.shared.repositories.naming import claim
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.store.port import DocumentStore
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.refs import Ref
 
 REGULAR_MODES = ("100644", "100755")
@@ -152,7 +152,7 @@ def enter_catalog(
         return known, note
     chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
     follows_head = not chosen and (known.follows_head or branch == HEAD)
-    fetched = replace(known, head_commit=source.commit, fetched_at=this_second())
+    fetched = replace(known, head_commit=source.commit, fetched_at=now("seconds"))
     return replace(fetched, branch=branch, follows_head=follows_head), note
 
 

@@ -8,7 +8,7 @@ from secrets import token_hex
 from codequarry.shared.catalog.documents import put_document, settle, write_settled
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import DocumentStore
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.head import Head
 
 REPOSITORY_PREFIX = "repository:"
@@ -240,7 +240,7 @@ def save_ref_head(store: DocumentStore, head: RefHead) -> None:
     """Write a version's newest commit; the last writer wins, but an unchanged commit keeps its ``seen_at``."""
     known = read_ref_head(store, head.repo, head.ref, head.repo_id)
     same = known if known and known.commit == head.commit else None
-    seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or this_second()
+    seen_at = (same.seen_at or same.fetched_at) if same else head.seen_at or now("milliseconds")
     put_document(store, head.document_key, asdict(replace(head, seen_at=seen_at)))
 
 

@@ -30,7 +30,7 @@ from codequarry.shared.store.embedded.editions import FOLDER, EmbeddedEditions
 from codequarry.shared.store.embedded.folder_format import check_format, is_old
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.store import EmbeddedStore
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 
 # A purge may replace the vector file between the two copies; then both are repeated.
 _ATTEMPTS = 5
@@ -42,7 +42,7 @@ def write_backup(folder: Path, target: Path, observe: ObserveBackup = ignore) ->
     """Copy the index in ``folder`` to ``target``; raise UsageError if ``target`` exists and is not empty."""
     with new_backup(target) as beside:
         dimension = _copy(folder, beside, observe)
-        manifest = Manifest(EMBEDDED, dimension, file_digests(beside), created_at=this_second())
+        manifest = Manifest(EMBEDDED, dimension, file_digests(beside), created_at=now("seconds"))
         write_manifest(beside, manifest)
     return manifest
 

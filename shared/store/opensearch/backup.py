@@ -35,7 +35,7 @@ from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.inventory import FILE_ORDER, ROW_ORDER, ROWS_PER_PAGE
 from codequarry.shared.store.opensearch.mapping_version import SCHEMA
 from codequarry.shared.store.opensearch.store import OpenSearchStore
-from codequarry.shared.timestamps import this_second
+from codequarry.shared.timestamps import now
 
 # Halves the size and keeps pace with OpenSearch's pages; maximum compression takes four times as long.
 _COMPRESSION = 3
@@ -87,7 +87,7 @@ def write_backup(settings: OpenSearchSettings, target: Path, observe: ObserveBac
             store.indices.ensure()
             documents = _copy(store, beside, observe)
             files = file_digests(beside)
-            manifest = Manifest(OPENSEARCH, dimension, files, documents, SCHEMA, this_second())
+            manifest = Manifest(OPENSEARCH, dimension, files, documents, SCHEMA, now("seconds"))
             write_manifest(beside, manifest)
     return manifest
 

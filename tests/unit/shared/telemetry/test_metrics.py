@@ -179,6 +179,7 @@ def test_the_time_a_commit_was_first_seen_does_not_change(versioned_index):
 
     first = save("a" * 40)
     assert datetime.fromisoformat(first) <= datetime.now(UTC)
+    assert datetime.fromisoformat(first).isoformat(timespec="milliseconds") == first, "the lag is measured from it"
     assert save("a" * 40, behind=3) == first
     assert save("b" * 40, seen_at=ago(7)) == ago(7)
 
