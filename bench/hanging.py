@@ -29,6 +29,7 @@ from bench.acceptance.installation import Installation, free_port, request_body
 from bench.acceptance.machines import Machines
 from bench.acceptance.report import percentile, print_table, progress
 from bench.acceptance.speed import queries
+from codequarry.shared.data_folder import private_folder
 
 # Between two stops: the time until everything works again, and a random additional pause.
 CALM_SECONDS = 10.0
@@ -207,7 +208,7 @@ def measure(asked: argparse.Namespace, scratch: Path) -> None:
         "CODEQUARRY_API__LONGEST_WAIT_SECONDS": "60",
     }
     home = scratch / "home"
-    home.mkdir(parents=True, exist_ok=True)
+    private_folder(home)
     url = f"http://127.0.0.1:{ports['store']}"
     installation = Installation(home, "opensearch", url, f"bench_hanging_{ports['store']}", extra)
     machines = Machines(installation, ports)

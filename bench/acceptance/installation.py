@@ -19,6 +19,7 @@ from typing import Any
 from codequarry.search_api.answers.json import to_json
 from codequarry.search_api.query.request import parse_request
 from codequarry.search_api.search.engine import SearchEngine
+from codequarry.shared.data_folder import private_folder
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.settings.config import SettingsModel, load_settings
 from codequarry.shared.store.factory import open_store
@@ -101,7 +102,7 @@ class Installation:
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start the `codequarry` command in a new process group; its output goes to files in the data folder."""
-        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self.home)
         with (self.home / "command.out").open("wb") as out, (self.home / "command.err").open("wb") as err:
             return subprocess.Popen(
                 [sys.executable, "-m", "codequarry.cli.main", *arguments],

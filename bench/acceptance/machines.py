@@ -14,6 +14,7 @@ from typing import Any
 from urllib.error import HTTPError
 
 from bench.acceptance.installation import Installation
+from codequarry.shared.data_folder import private_folder
 
 
 class Machines:
@@ -23,7 +24,7 @@ class Machines:
         """Use ``ports`` for the parts; each worker does ``concurrency`` jobs or batches at once."""
         self.installation, self._ports, self._concurrency = installation, ports, concurrency
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        installation.home.mkdir(parents=True, exist_ok=True)
+        private_folder(installation.home)
         self._log = (installation.home / "machines.log").open("ab")
 
     def start(self, name: str, cores: Collection[int] = (), variables: Mapping[str, str] = {}) -> None:

@@ -33,6 +33,7 @@ from bench.acceptance.questions import load
 from bench.acceptance.report import print_json, print_table, progress
 from bench.acceptance.repositories import find_clone, pinned
 from codequarry.ingest.transaction.holder import has_ended
+from codequarry.shared.data_folder import private_folder
 from codequarry.shared.jobs.job import Job
 
 KILLS, QUEUE_STOPS, STORE_STOPS, MODEL_STOPS = 20, 3, 2, 2
@@ -197,7 +198,7 @@ def measure(scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
     origins.mkdir(exist_ok=True)
     installation = Installation(scratch / "home", "opensearch", f"http://127.0.0.1:{ports['store']}")
     installation = replace(installation, extra=_settings(ports, origins, options.repos.resolve()))
-    installation.home.mkdir(parents=True, exist_ok=True)
+    private_folder(installation.home)
     machines, api, searches = Machines(installation, ports), Api(ports["service"]), Searches()
     texts = [question.text for questionnaire in load() for question in questionnaire.questions]
     done = threading.Event()
