@@ -10,17 +10,21 @@ if TYPE_CHECKING:
     from codequarry.ingest.request.index_request import IndexReport
     from codequarry.ingest.run.estimate import Estimate
 
+KEPT = "its commits stay searchable until they expire"
+
 
 def show_report(report: "IndexReport") -> None:
     """Write a run's report as text, after the report on the default branch if that had to be indexed first."""
     if report.default_branch:
         show_report(report.default_branch)
     if report.kind == "gone":
-        write(f"{safe_line(report.repo)}: the origin no longer has {_version(report)}; dropped from the index")
+        write(f"{safe_line(report.repo)}: the origin no longer has {_version(report)}; {KEPT}")
         return
     _show(report)
     for name in report.dropped:
-        write(f"  dropped     {safe_line(name)}, which the origin no longer has")
+        write(f"  ended       {safe_line(name)}: the origin no longer has it; {KEPT}")
+    if report.former_default:
+        show_report(report.former_default)
 
 
 def _show(report: "IndexReport") -> None:

@@ -5,46 +5,33 @@ what has already been deleted, and notes the difference and the time. A run afte
 A crash at any point leaves a state from which the next run continues.
 """
 
-import socket
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
+from datetime import datetime
 
-from codequarry.ingest.transaction.chores import PURGE, purge_timeline
+from codequarry.ingest.garbage_collection.sweeps import Clock, Sweep, finish_sweeps, note_drops, note_sweeps, utc_now
+from codequarry.ingest.transaction.chores import PURGE
 from codequarry.ingest.transaction.retention import (
     SWEEP,
     HistoryCut,
     RetentionLimits,
-    TimelineExtent,
+    VersionHistory,
     cut_history,
-    families,
-    sweep_key,
-    swept_key,
+    expired_histories,
+    histories,
 )
-from codequarry.shared.catalog.documents import put_document
-from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
+from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head, read_transaction
 from codequarry.shared.errors import Conflict
 from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.port import DocumentStore, Store
-from codequarry.shared.store.records import Document
 from codequarry.shared.versions.head import Head
-from codequarry.shared.versions.transactions import drop_timeline, raise_floor
+from codequarry.shared.versions.transactions import TransactionRecord, drop_timeline, raise_floor
 
-_DROP = ":drop"
-# A time noted by another machine must be older by this much more, because clocks differ by less than this.
-CLOCK_ALLOWANCE = timedelta(hours=1)
 # How many other versions each run collects, in turn, so that branches that are no longer indexed are collected too.
 OTHERS_PER_RUN = 5
-
-Clock = Callable[[], datetime]
-
-
-def utc_now() -> datetime:
-    """Return the current time by this machine's clock."""
-    return datetime.now(UTC)
+# How many ended versions a run drops at most: a thousand branches that ended on one day need not go in one run.
+DROPPED_PER_RUN = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,57 +43,37 @@ class Collected:
     waiting: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sweep:
-    """A note of a timeline's rows to delete after the grace time: all of them if the timeline was dropped."""
-
-    timeline: int
-    extent: TimelineExtent
-    noted_at: str
-    noted_by: str
-    drop: bool
-
-    @property
-    def key(self) -> str:
-        return sweep_key(self.timeline) + (_DROP if self.drop else "")
-
-    @classmethod
-    def of(cls, document: Document) -> "_Sweep":
-        def read(floor: int, pins: list[int], noted_at: str, noted_by: str) -> "_Sweep":
-            timeline = int(document.key.split(":")[1])
-            extent = TimelineExtent(floor, tuple(pins))
-            return cls(timeline, extent, noted_at, noted_by, drop=document.key.endswith(_DROP))
-
-        return document.decode(read)
-
-    def body(self) -> dict[str, Any]:
-        return {**_extent_body(self.extent), "noted_at": self.noted_at, "noted_by": self.noted_by}
-
-    def is_due(self, now: datetime, grace_seconds: float) -> bool:
-        wait = timedelta(seconds=grace_seconds)
-        if self.noted_by != _clock_name():
-            wait += CLOCK_ALLOWANCE
-        return now - datetime.fromisoformat(self.noted_at) >= wait
-
-
 def collect_history(
     store: Store, settings: RetentionSettings, repos: Iterable[str], *, clock: Clock = utc_now
 ) -> Collected:
     """Collect all versions of ``repos``, and finish due sweeps of all repositories."""
     head = read_head(store)
-    looked_at = {repo: [key for family in families(head, repo) for key in family] for repo in repos}
+    looked_at = {repo: [key for history in histories(head, repo) for key in history.timelines] for repo in repos}
     return _collect(store, settings, looked_at, clock)
 
 
 def collect_after_run(
     store: Store, settings: RetentionSettings, repo: str, key: str, *, clock: Clock = utc_now
 ) -> Collected:
-    """Collect the version ``key``, which a run has published, and a few of the repository's other versions in turn."""
+    """Collect the version ``key``, which a run has published, and a few of the repository's other versions in turn.
+
+    Versions that ended and have expired are dropped together.
+    """
     head = read_head(store)
-    own, others = _own_and_others(head, repo, key)
+    found = histories(head, repo)
+    own = [history for history in found if any(head.timelines[line].version == key for line in history.timelines)]
+    expired = _expired(found, RetentionLimits.of(settings, repo), clock())
+    others = [history for history in found if history not in own and history not in expired]
     start = head.counter % len(others) if others else 0
     turn = (others[start:] + others[:start])[:OTHERS_PER_RUN]
-    return _collect(store, settings, {repo: [*own, *turn]}, clock)
+    chosen = [*own, *turn, *expired[:DROPPED_PER_RUN]]
+    timelines = [line for history in chosen for line in history.timelines]
+    return _collect(store, settings, {repo: timelines}, clock, run_of=repo)
+
+
+def _expired(found: Sequence[VersionHistory], limits: RetentionLimits, now: datetime) -> list[VersionHistory]:
+    """Return the expired histories, those that ended first at the front."""
+    return sorted(expired_histories(found, limits, now), key=lambda history: history.expiring_since)
 
 
 def plan_cuts(
@@ -115,12 +82,17 @@ def plan_cuts(
     """Return the cuts of those histories of a repository that contain one of ``timelines``."""
     limits = RetentionLimits.of(settings, repo)
     leaving = [int(document.key.removeprefix(PURGE)) for document in store.list_documents(PURGE)]
+    found = histories(head, repo, leaving)
+    expired = expired_histories(found, limits, now)
+    is_masked = _is_masked(store, head, repo)
     cuts: list[HistoryCut] = []
-    for family in families(head, repo, leaving):
-        if set(family).isdisjoint(timelines):
+    for history in found:
+        if set(history.timelines).isdisjoint(timelines):
             continue
-        records = {key: published_transactions(store, head, key) for key in family}
-        cuts += cut_history(head, family, records, limits, now)
+        records = {key: published_transactions(store, head, key) for key in history.timelines}
+        # No run can mask a version that its origin no longer has.
+        unmasked = history.has_ended and is_masked and not _newest(records).is_masked
+        cuts += cut_history(head, history, records, limits, now, expired=history in expired or unmasked)
     return cuts
 
 
@@ -134,101 +106,45 @@ def apply_cut(head: Head, cut: HistoryCut) -> Head:
     return drop_timeline(head, cut.timeline)
 
 
-def _own_and_others(head: Head, repo: str, key: str) -> tuple[list[int], list[int]]:
-    published = [timeline for family in families(head, repo) for timeline in family]
-    own = [timeline for timeline in published if head.timelines[timeline].ref == key]
-    return own, [timeline for timeline in published if head.timelines[timeline].ref != key]
+def _is_masked(store: DocumentStore, head: Head, repo: str) -> bool:
+    """Return whether the secrets of a repository's default branch are masked."""
+    default = head.defaults.get(repo)
+    record = read_transaction(store, default, head.timelines[default].published) if default is not None else None
+    return record is not None and record.is_masked
+
+
+def _newest(records: Mapping[int, Sequence[TransactionRecord]]) -> TransactionRecord:
+    return max((record for kept in records.values() for record in kept), key=lambda record: record.number)
 
 
 def _collect(
-    store: Store, settings: RetentionSettings, looked_at: Mapping[str, Collection[int]], clock: Clock
+    store: Store,
+    settings: RetentionSettings,
+    looked_at: Mapping[str, Collection[int]],
+    clock: Clock,
+    run_of: str | None = None,
 ) -> Collected:
-    deleted = _finish_sweeps(store, settings.grace_seconds, clock)
+    deleted = finish_sweeps(store, settings.grace_seconds, clock, run_of)
     head, now = read_head(store), clock()
-    cuts = [cut for repo, keys in looked_at.items() for cut in plan_cuts(store, head, settings, repo, keys, now)]
-    done = tuple(cut for cut in cuts if _expire(store, cut, clock))
-    for repo, keys in looked_at.items():
-        _note_sweeps(store, repo, keys, clock)
-    deleted += _finish_sweeps(store, settings.grace_seconds, clock)
-    waiting = tuple(_Sweep.of(document).timeline for document in store.list_documents(SWEEP))
-    return Collected(done, deleted, waiting)
+    done: list[HistoryCut] = []
+    for repo, timelines in looked_at.items():
+        done += _expire(store, repo, plan_cuts(store, head, settings, repo, timelines, now), clock)
+        note_sweeps(store, repo, timelines, clock)
+    deleted += finish_sweeps(store, settings.grace_seconds, clock, run_of)
+    waiting = tuple(Sweep.of(document).timeline for document in store.list_documents(SWEEP))
+    return Collected(tuple(done), deleted, waiting)
 
 
-def _expire(store: DocumentStore, cut: HistoryCut, clock: Clock) -> bool:
-    if cut.dropped:
-        # Nothing else records a dropped timeline. This note replaces the note, and the time, of an earlier attempt.
-        sweep = _Sweep(cut.timeline, TimelineExtent(cut.floor, ()), *_stamp(clock), drop=True)
-        put_document(store, sweep.key, sweep.body())
-    try:
-        change_head(store, lambda head: (apply_cut(head, cut), None))
-    except Conflict:
-        return False
-    return True
+def _expire(store: DocumentStore, repo: str, cuts: Sequence[HistoryCut], clock: Clock) -> list[HistoryCut]:
+    """Apply cuts in one write, and return those whose timelines have not moved on since the decision."""
+    note_drops(store, repo, {cut.timeline: cut.floor for cut in cuts if cut.dropped}, clock)
+    return change_head(store, lambda head: _with_cuts(head, cuts)) if cuts else []
 
 
-def _note_sweeps(store: DocumentStore, repo: str, timelines: Collection[int], clock: Clock) -> None:
-    """Note the timelines from which more may be deleted than has been; any full timeline may have lost a pin."""
-    head = read_head(store)
-    for key in head.of_repo(repo):
-        state = head.timelines[key]
-        if not state.floor or (state.pins and key not in timelines):
-            continue
-        extent = TimelineExtent.of(head, key)
-        known = store.read_document(swept_key(key))
-        if known is None or known.body != _extent_body(extent):
-            sweep = _Sweep(key, extent, *_stamp(clock), drop=False)
-            with suppress(Conflict):  # an older note must be finished first
-                store.write_document(sweep.key, sweep.body(), None)
-
-
-def _finish_sweeps(store: Store, grace_seconds: float, clock: Clock) -> int:
-    """Finish the sweeps whose grace time is over, and return how many rows and records they deleted."""
-    # The head document is read before the notes: a timeline that it lacks was dropped after its last note was written.
-    head = read_head(store)
-    notes = [_Sweep.of(document) for document in store.list_documents(SWEEP)]
-    due = [sweep for sweep in notes if sweep.is_due(clock(), grace_seconds)]
-    return sum(_purge(store, head, sweep) if sweep.drop else _sweep(store, head, sweep) for sweep in due)
-
-
-def _sweep(store: Store, head: Head, sweep: _Sweep) -> int:
-    """Delete the rows that no reader sees, then the records of the transactions that no reader can ask for."""
-    # Pins below a floor are only ever released, so what was free when the note was written is still free.
-    deleted = 0
-    if sweep.timeline in head.timelines:
-        for after, until in sweep.extent.gaps():
-            deleted += store.collect(sweep.timeline, after, until, head.aborted)
-        _forget_records(store, sweep)
-        put_document(store, swept_key(sweep.timeline), _extent_body(sweep.extent))
-    store.delete_document(sweep.key)
-    return deleted
-
-
-def _forget_records(store: DocumentStore, sweep: _Sweep) -> None:
-    for kind in ("summary", "transaction"):
-        prefix = f"{kind}:{sweep.timeline:010d}:"
-        for document in store.list_documents(prefix):
-            if sweep.extent.covers(int(document.key.removeprefix(prefix))):
-                store.delete_document(document.key)
-
-
-def _purge(store: Store, head: Head, sweep: _Sweep) -> int:
-    """Purge a dropped timeline; if it still exists, dropping it failed or its collector died."""
-    if sweep.timeline not in head.timelines:
-        purge_timeline(store, sweep.timeline)
-    return 0
-
-
-def _extent_body(extent: TimelineExtent) -> dict[str, Any]:
-    return {"floor": extent.floor, "pins": list(extent.pins)}
-
-
-def _stamp(clock: Clock) -> tuple[str, str]:
-    return clock().isoformat(), _clock_name()
-
-
-def _clock_name() -> str:
-    """Return an id of this machine's clock: the boot of its kernel, which containers share."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return socket.gethostname()
+def _with_cuts(head: Head, cuts: Iterable[HistoryCut]) -> tuple[Head, list[HistoryCut]]:
+    applied: list[HistoryCut] = []
+    for cut in cuts:
+        with suppress(Conflict):
+            head = apply_cut(head, cut)
+            applied.append(cut)
+    return head, applied

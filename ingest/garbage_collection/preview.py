@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from codequarry.ingest.garbage_collection.collector import apply_cut, plan_cuts, utc_now
+from codequarry.ingest.garbage_collection.collector import apply_cut, plan_cuts
+from codequarry.ingest.garbage_collection.sweeps import utc_now
 from codequarry.ingest.transaction.retention import HistoryCut, TimelineExtent
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.settings.index import RetentionSettings

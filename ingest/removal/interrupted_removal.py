@@ -77,7 +77,7 @@ def begin_removal(removal: Removal, store: Store, settings: SettingsModel) -> No
 def _carry_out(removal: Removal, store: Store, settings: SettingsModel) -> None:
     """Remove a noted repository; two processes may do so at the same time."""
     drop_noted(store, lambda head: _timelines(head, removal), lambda head: _forgotten(head, removal))
-    finish_chores(store, settings.indexing.grace_seconds)
+    finish_chores(store, settings.indexing.grace_seconds, thoroughly=True)
     if not _has_other_name(removal, store):
         forget_in_grants(store, removal.name if is_in_catalog(store, removal.repository) else "", removal.repo_id)
     if not has_timelines(store, removal.name):

@@ -2,7 +2,7 @@
 
 from codequarry.ingest.removal.interrupted_removal import Removal, begin_removal, finish_removals
 from codequarry.ingest.transaction.chores import finish_chores
-from codequarry.ingest.transaction.version_removal import drop_version
+from codequarry.ingest.transaction.version_removal import drop_version, end_versions
 from codequarry.shared.access.binding import bind_index
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.catalog.repositories import default_branch, list_repositories, read_repository
@@ -29,10 +29,24 @@ def remove_repository(name: str, store: Store, settings: SettingsModel, repo_id:
 
 
 def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -> Ref:
-    """Drop one version of a repository and return its full name; raise NotIndexed, listing the versions, if unknown.
+    """Drop one version of a repository with all its commits, also of a version that has ended; return its full name.
 
-    Raises UsageError for the default branch, and AmbiguousCommit if an abbreviated commit matches several.
+    Raise NotIndexed, listing the versions, if it is unknown, UsageError for the default branch, and AmbiguousCommit if
+    an abbreviated commit matches several.
     """
+    meant = _meant(name, ref, store, ended=True)
+    drop_version(store, name, meant)
+    finish_chores(store, settings.indexing.grace_seconds)
+    return meant
+
+
+def end_version(name: str, ref: Ref, store: Store) -> None:
+    """End one version of a repository, whose commits stay searchable until they expire; raise as ``remove_version``."""
+    end_versions(store, name, [_meant(name, ref, store, ended=False)])
+
+
+def _meant(name: str, ref: Ref, store: Store, *, ended: bool) -> Ref:
+    """Return the indexed version that ``ref`` means, or with ``ended`` also a version that has ended."""
     repository = read_repository(store, name)
     head = read_head(store)
     if repository is None or name not in head.defaults:
@@ -42,7 +56,8 @@ def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -
             f"{ref.value} is the default branch of {name}: remove the repository, or make another branch the default "
             "with codequarry index --branch B --default"
         )
-    keys = {head.timelines[timeline].ref for timeline in head.of_repo(name)} - {""}
+    states = [head.timelines[timeline] for timeline in head.of_repo(name)]
+    keys = {state.version if ended else state.ref for state in states} - {""}
     indexed = [Ref.of_key(key) for key in sorted(keys)]
     meant = [version for version in indexed if version == ref or _abbreviates(version, ref)]
     if len(meant) > 1:
@@ -50,8 +65,6 @@ def remove_version(name: str, ref: Ref, store: Store, settings: SettingsModel) -
     if not meant:
         there = ", ".join(version.name for version in indexed) or "only the default branch"
         raise NotIndexed(f"{name} has no indexed {ref.kind} {ref.value}; indexed versions: {there}")
-    drop_version(store, name, meant[0])
-    finish_chores(store, settings.indexing.grace_seconds)
     return meant[0]
 
 

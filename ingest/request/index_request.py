@@ -66,7 +66,8 @@ class IndexReport:
     ``key`` is the version's key in timelines, empty for the default branch. An ``overlay`` lies over ``base_commit`` of
     the version ``base_ref``, differs from it in ``base_paths`` paths and hides ``mask`` of its paths. A version that
     differs too much is ``full``. A version that the origin no longer has is ``gone``: it was dropped, as were the
-    versions in ``dropped``. ``default_branch`` is the report of the run that had to index the default branch first.
+    versions in ``dropped``. ``default_branch`` is the report of the run that had to index the default branch first, and
+    ``former_default`` that of the run that indexed the former default branch as a branch.
 
     ``masked`` counts the secrets of the published commit by rule, in ``masked_files`` files. If they were not masked
     before, the versions in ``masked_anew`` were indexed again too, the versions in ``unmasked`` could not be, and
@@ -105,6 +106,7 @@ class IndexReport:
     given_up: int = 0
     erased: bool = True
     default_branch: "IndexReport | None" = None
+    former_default: "IndexReport | None" = None
 
 
 def ignore(_: Progress) -> None:

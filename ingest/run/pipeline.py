@@ -12,6 +12,7 @@ from codequarry.ingest.garbage_collection.collector import collect_after_run
 from codequarry.ingest.garbage_collection.unmasked_rows import is_unmasked, note_unmasked
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder
+from codequarry.ingest.git.remote import HEAD
 from codequarry.ingest.removal.interrupted_removal import repair
 from codequarry.ingest.request.index_request import (
     IndexReport,
@@ -37,14 +38,16 @@ from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.placement import Placer, current_timeline
 from codequarry.ingest.transaction.run_report import Run, RunOutcome, report
-from codequarry.ingest.transaction.version_removal import adopt_name, drop_vanished, drop_version
+from codequarry.ingest.transaction.version_removal import adopt_name, end_vanished, end_versions
 from codequarry.shared.catalog.failures import forget_failure
 from codequarry.shared.catalog.ledger import check_counter, read_head, read_transaction
 from codequarry.shared.catalog.repositories import Repository, Summary, clear_progress, read_summary
+from codequarry.shared.errors import CodequarryError, Interrupted, Stopped, StoreError
 from codequarry.shared.index.identity import check_identity, claim_identity
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.transactions import TransactionRecord
 
 # Every turn after the first is needed because another run was faster.
@@ -75,8 +78,9 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
     check_identity(store, workshop.embedder, settings.embedding.model)
     check_counter(store)
     repair(store, settings)
-    finish_chores(store, settings.indexing.grace_seconds)
     wanted = resolve_request(request, settings, store)
+    if wanted.known:
+        finish_chores(store, settings.indexing.grace_seconds, repo=wanted.known.name)
     check_model_allowed(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     first = None
     if lacks_default(wanted) or _has_unmasked_default(wanted, workshop):
@@ -85,7 +89,24 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
         wanted = resolve_request(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
     with mirror_in_use(mirror_folder(wanted.origin, settings.home)), lister_ahead(settings.indexing):
-        return replace(_index_wanted(request, workshop, wanted, watch, started), default_branch=first)
+        done = _index_wanted(request, workshop, wanted, watch, started)
+    former = _index_former_default(wanted, done, workshop, observe)
+    return replace(done, default_branch=first, former_default=former)
+
+
+def _index_former_default(
+    wanted: Wanted, done: IndexReport, workshop: Workshop, observe: ObserveRun
+) -> IndexReport | None:
+    """Index the former default branch as a branch if the origin still has it; it lies over its own last state."""
+    name = wanted.default[1] if wanted.default else ""
+    if done.key or name in ("", HEAD, done.ref):
+        return None
+    try:
+        return _index_in_turns(IndexRequest(wanted.origin.url, Ref("branch", name), done.repo), workshop, observe)
+    except (Interrupted, Stopped, StoreError):
+        raise
+    except CodequarryError:
+        return None  # the branch is gone or can't be indexed; its commits stay searchable
 
 
 def _has_unmasked_default(wanted: Wanted, workshop: Workshop) -> bool:
@@ -118,7 +139,7 @@ def _index_source(
     claim_identity(store, workshop.embedder, settings.embedding, str(CHUNKER_VERSION))
     repository, note = enter_catalog(source, request, store, watch)
     note_entry(repository, source.mirror.folder)
-    dropped = drop_vanished(store, repository.name, source.key, source.listing)
+    dropped = end_vanished(store, repository.name, source.key, source.listing)
     source = replace(source, forced=request.forced)
     mirror = MirrorSeen.of(repository.name, source.mirror.folder)
     is_first = wanted.is_default and wanted.default is None
@@ -127,7 +148,7 @@ def _index_source(
         note_unmasked(store, repository.name)
     with _clean_up_if_removed(run):
         done = _index(run, wanted)
-    finish_chores(store, settings.indexing.grace_seconds)
+    finish_chores(store, settings.indexing.grace_seconds, repo=repository.name)
     if not source.key:
         adopt_branch(repository, store)
     collect_after_run(store, settings.retention, repository.name, source.key)
@@ -145,7 +166,7 @@ def _clean_up_if_removed(run: Run) -> Iterator[None]:
         clear_progress(store, run.repository.name, run.source.key)
         retract_entry(store, run.repository)
         retract_identity(store)
-        finish_chores(store, run.workshop.settings.indexing.grace_seconds)
+        finish_chores(store, run.workshop.settings.indexing.grace_seconds, repo=run.repository.name)
         raise
 
 
@@ -217,8 +238,7 @@ def _drop(wanted: Wanted, workshop: Workshop, started: float) -> IndexReport:
     assert wanted.known and wanted.ref, "only an indexed version can be gone"
     store, repo = workshop.store, wanted.known.name
     commit = _commit_of(store, repo, wanted.key)
-    drop_version(store, repo, wanted.ref)
-    finish_chores(store, workshop.settings.indexing.grace_seconds)
+    end_versions(store, repo, [wanted.ref])
     return IndexReport(
         repo=repo,
         ref=wanted.ref.name,

@@ -18,12 +18,12 @@ from codequarry.ingest.run.freshness import note_fetch, observe_published
 from codequarry.ingest.shared_import.coordinator import HelperSilent, is_shared, write_shared
 from codequarry.ingest.shared_import.share import SharedImport
 from codequarry.ingest.transaction.acquisition import undo_transaction
-from codequarry.ingest.transaction.chores import drop_noted, note_purge
+from codequarry.ingest.transaction.chores import drop_noted, note_purge, note_undo
 from codequarry.ingest.transaction.lease import Heartbeat, Held, release_lease
 from codequarry.ingest.transaction.placement import Placer, current_timeline, timelines_of
 from codequarry.ingest.transaction.plan import make_plan, skips
 from codequarry.ingest.transaction.run_report import Run, RunWork
-from codequarry.ingest.transaction.version_removal import without_version
+from codequarry.ingest.transaction.version_removal import drafts_of, note_undos, retired, without_timelines
 from codequarry.ingest.transaction.writer import Writer, Written
 from codequarry.shared.catalog.ledger import read_head, record_transaction
 from codequarry.shared.catalog.repositories import Summary, clear_progress, count_tokens, save_summary
@@ -118,7 +118,7 @@ def _close_on_failure(run: Run, held: Held) -> Iterator[None]:
         lost: Conflict | LeaseHeld | None = None
         # Best effort: if this fails, the next run sees that the holder is gone, or waits for the lease to expire.
         with suppress(CodequarryError):
-            if held.timeline not in read_head(run.workshop.store).timelines:
+            if _has_ended(run, held):
                 lost = _why_lost(run, held)
             elif isinstance(error, NOT_RESUMED):
                 lost = _undo(run, held)
@@ -142,10 +142,19 @@ def _undo(run: Run, held: Held) -> LeaseHeld | None:
     return None
 
 
+def _has_ended(run: Run, held: Held) -> bool:
+    """Return whether the version was removed or ended during the run."""
+    state = read_head(run.workshop.store).timelines.get(held.timeline)
+    return state is None or state.version != run.source.key or bool(state.former)
+
+
 def _why_lost(run: Run, held: Held) -> Conflict | LeaseHeld:
-    """Return why the timeline is gone, and have the chores delete what was written since then."""
+    """Return why the timeline is lost, and have the chores delete what was written since then."""
     store, repo, key = run.workshop.store, run.repository.name, run.source.key
-    note_purge(store, held.timeline)
+    if held.timeline in read_head(store).timelines:
+        note_undo(store, held.timeline, held.number, repo)
+    else:
+        note_purge(store, held.timeline, repo)
     if not has_timelines(store, repo):
         return RemovedMeanwhile(repo)
     if not timelines_of(read_head(store), repo, key):
@@ -222,11 +231,12 @@ def _publish(run: Run, held: Held) -> None:
     replaced = current_timeline(read_head(store), repo, key) if held.new else None
     branch = "" if key else run.source.ref.value
     stale = Ref("branch", branch).key if branch else ""
+    at = now("seconds")
 
     def choose(head: Head) -> list[int]:
-        # If the default branch moved to another history, its old commits stay searchable until they expire.
-        leaving = [replaced] if replaced is not None and (key or run.request.full) else []
-        return leaving + (timelines_of(head, repo, stale) if stale else [])
+        # Only a rebuild replaces commits. A version that outgrew its layer keeps its earlier commits.
+        leaving = [replaced] if replaced is not None and run.request.full else []
+        return leaving + (drafts_of(head, repo, stale) if stale else [])
 
     def change(head: Head) -> Head:
         # Another run may have rebuilt the default branch on a timeline that readers would continue to see.
@@ -237,8 +247,12 @@ def _publish(run: Run, held: Held) -> None:
         commit = run.source.commit
         head = publish(head, held.timeline, held.holder, held.number, commit, branch=branch, default=default)
         if held.new and key:
-            head = without_version(head, repo, key, keep=held.timeline)
-        # A branch that has become the default no longer has its own layer.
-        return without_version(head, repo, stale) if stale else head
+            others = [timeline for timeline in timelines_of(head, repo, key) if timeline != held.timeline]
+            head = without_timelines(head, others) if run.request.full else retired(head, others, at)
+        if stale:
+            # A branch that has become the default no longer has a timeline of its own.
+            note_undos(store, head, repo, stale)
+            head = retired(head, timelines_of(head, repo, stale), at)
+        return head
 
     drop_noted(store, choose, change)

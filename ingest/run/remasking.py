@@ -45,6 +45,6 @@ def finish_masking(workshop: Workshop, repo: str) -> bool:
     store, settings = workshop.store, workshop.settings
     for _ in range(ROUNDS):
         collect_history(store, settings.retention, [repo])
-        finish_chores(store, settings.indexing.grace_seconds)
+        finish_chores(store, settings.indexing.grace_seconds, repo=repo)
     finish_unmasked(store)
     return noted_commits(store, repo) is None

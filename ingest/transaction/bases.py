@@ -94,7 +94,9 @@ def _full_timelines(store: DocumentStore, head: Head, source: FileSource, repo: 
 
     def may_be(key: int) -> bool:
         state = head.timelines[key]
-        if not state.published or state.gone or is_overlay(head, key) or state.ref.startswith(WORKSPACES):
+        if not state.published or state.gone or state.former or is_overlay(head, key):
+            return False
+        if state.ref.startswith(WORKSPACES):
             return False
         is_former = not state.ref and key != head.defaults.get(repo)
         return not (is_former and key in going) and not (source.key and state.ref == source.key)

@@ -1,15 +1,18 @@
 """Undoes and purges. Each chore is noted in the catalog before it begins, so the next run finishes it after a crash."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 
 from codequarry.ingest.transaction.retention import sweep_key, swept_key
 from codequarry.shared.catalog.ledger import change_head, read_head
 from codequarry.shared.catalog.repositories import SUMMARY_PREFIX
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import DocumentStore, Store
+from codequarry.shared.store.records import Document
+from codequarry.shared.timestamps import now, seconds_since
 from codequarry.shared.versions.head import Head, Timeline
-from codequarry.shared.versions.transactions import abort, check_held, drop_timeline, transactions_prefix
+from codequarry.shared.versions.transactions import TRANSACTION_PREFIX, abort, check_held, drop_timeline
 
 CHORES = "chore:"
 UNDO = "chore:undo:"
@@ -17,15 +20,30 @@ PURGE = "chore:purge:"
 # The catalog keys of a transaction that several processes write (ingest/shared_import).
 BATCHES = "batch:"
 PLAN = "plan"
+# The fields of a note.
+REPO, AT = "repo", "at"
+# A run finishes another repository's chore only if that repository's own runs have left it for this long.
+LEFT_SECONDS = 600.0
 
 
 def abort_and_undo(store: Store, timeline: int, number: int, holder: str) -> None:
     """Abort a transaction whose lease ``holder`` has, and remove everything that the transaction wrote (rule 9)."""
-    note = f"{UNDO}{timeline:010d}:{number:010d}"
-    _note(store, note)
+    note = note_undo(store, timeline, number, _repo_of(read_head(store), timeline))
     change_head(store, lambda head: (abort(head, timeline, holder, number), None))
     _undo(store, timeline, number)
     store.delete_document(note)
+
+
+def note_undo(store: DocumentStore, timeline: int, number: int, repo: str) -> str:
+    """Note that a transaction must be undone once it is aborted, and return the note's key."""
+    key = f"{UNDO}{timeline:010d}:{number:010d}"
+    _note(store, key, repo)
+    return key
+
+
+def _repo_of(head: Head, timeline: int) -> str:
+    state = head.timelines.get(timeline)
+    return state.repo if state else ""
 
 
 def batches_prefix(timeline: int, number: int) -> str:
@@ -43,12 +61,7 @@ def _forget_batches(store: DocumentStore, prefix: str) -> None:
     for document in store.list_documents(prefix):
         if document.key.endswith(PLAN):
             store.delete_document(document.key)
-    _forget(store, prefix)
-
-
-def _forget(store: DocumentStore, prefix: str) -> None:
-    for document in store.list_documents(prefix):
-        store.delete_document(document.key)
+    store.delete_documents(prefixes=[prefix])
 
 
 def drop_draft(store: Store, timeline: int, number: int, holder: str) -> None:
@@ -58,14 +71,14 @@ def drop_draft(store: Store, timeline: int, number: int, holder: str) -> None:
         check_held(head, timeline, holder, number)
         return drop_timeline(head, timeline), None
 
-    note_purge(store, timeline)
+    note_purge(store, timeline, _repo_of(read_head(store), timeline))
     change_head(store, change)
-    purge_timeline(store, timeline)
+    purge_timelines(store, [timeline])
 
 
-def note_purge(store: DocumentStore, timeline: int) -> None:
+def note_purge(store: DocumentStore, timeline: int, repo: str = "") -> None:
     """Note that a timeline must be purged once another timeline is published in its place."""
-    _note(store, f"{PURGE}{timeline:010d}")
+    _note(store, f"{PURGE}{timeline:010d}", repo)
 
 
 def drop_noted(
@@ -77,16 +90,16 @@ def drop_noted(
     process that finishes chores between the note and the write finds them in use and deletes the note.
     """
 
-    def noted(head: Head) -> tuple[Head, Collection[int]]:
-        chosen = choose(head)
-        for timeline in chosen:
-            note_purge(store, timeline)
+    def noted(head: Head) -> tuple[Head, Mapping[int, str]]:
+        chosen = {timeline: head.timelines[timeline].repo for timeline in choose(head)}
+        for timeline, repo in chosen.items():
+            note_purge(store, timeline, repo)
         return change(head), chosen
 
     dropped = change_head(store, noted)
-    for timeline in dropped:
-        note_purge(store, timeline)
-    return dropped
+    for timeline, repo in dropped.items():
+        note_purge(store, timeline, repo)
+    return list(dropped)
 
 
 def noted_purges(store: DocumentStore) -> frozenset[int]:
@@ -94,9 +107,15 @@ def noted_purges(store: DocumentStore) -> frozenset[int]:
     return frozenset(int(note.key.removeprefix(PURGE)) for note in store.list_documents(PURGE))
 
 
-def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
-    """Finish every chore that is due; readers that started earlier have ``grace_seconds`` to finish."""
-    notes = store.list_documents(CHORES)
+def finish_chores(
+    store: Store, grace_seconds: float = 0.0, *, repo: str | None = None, thoroughly: bool = False
+) -> None:
+    """Finish every chore that is due; readers that started earlier have ``grace_seconds`` to finish.
+
+    A run names its ``repo``, and leaves the chores of other repositories to their own runs, unless these have not come
+    for a long time. If ``thoroughly``, nothing that only the purged rows used is left (``Store.purge``).
+    """
+    notes = _chosen(store.list_documents(CHORES), repo)
     if not notes:
         return
     head = read_head(store)
@@ -109,8 +128,21 @@ def finish_chores(store: Store, grace_seconds: float = 0.0) -> None:
             dropped.append(int(words[2]))
     if dropped:
         time.sleep(grace_seconds)
-    for timeline in dropped:
-        purge_timeline(store, timeline)
+        purge_timelines(store, dropped, thoroughly=thoroughly)
+
+
+def _chosen(notes: Iterable[Document], repo: str | None) -> list[Document]:
+    """Return the notes of a repository, notes without a repository, and the oldest one that was left for long."""
+    if repo is None:
+        return list(notes)
+    own: list[Document] = []
+    left: list[Document] = []
+    for note in notes:
+        if note.body.get(REPO) in ("", None, repo):
+            own.append(note)
+        elif seconds_since(note.body[AT]) > LEFT_SECONDS:
+            left.append(note)
+    return own + sorted(left, key=lambda note: str(note.body[AT]))[:1]
 
 
 def _finish_undo(store: Store, head: Head, key: str, timeline: int, number: int) -> None:
@@ -128,7 +160,7 @@ def _is_dropped(store: DocumentStore, head: Head, timeline: int) -> bool:
         return True
     if not state.published:
         return False  # a draft that a run may resume
-    if state.ref or timeline in head.defaults.values():
+    if state.version or timeline in head.defaults.values():
         if not _has_draft(head, state):
             store.delete_document(f"{PURGE}{timeline:010d}")  # its replacement was aborted
         return False
@@ -148,17 +180,20 @@ def _dropped(head: Head, timeline: int) -> Head:
     return drop_timeline(head, timeline) if timeline in head.timelines else head
 
 
-def purge_timeline(store: Store, timeline: int) -> None:
-    """Delete the rows of a dropped timeline, then its records, and finally its notes."""
-    store.purge([timeline])
-    records = (transactions_prefix(timeline), f"{SUMMARY_PREFIX}{timeline:010d}:", swept_key(timeline))
-    _forget_batches(store, f"{BATCHES}{timeline:010d}:")
-    for prefix in (*records, sweep_key(timeline), f"{PURGE}{timeline:010d}"):
-        _forget(store, prefix)
+def purge_timelines(store: Store, timelines: Collection[int], *, thoroughly: bool = False) -> None:
+    """Delete the rows of dropped timelines, then their records, and finally their notes."""
+    store.purge(timelines, thoroughly=thoroughly)
+    gone = frozenset(timelines)
+    for document in store.list_documents(BATCHES):
+        if document.key.endswith(PLAN) and int(document.key.split(":")[1]) in gone:
+            store.delete_document(document.key)
+    keys = [f"{timeline:010d}" for timeline in timelines]
+    batches = [f"{BATCHES}{key}:" for key in keys]
+    records = [f"{kind}{key}:" for key in keys for kind in (TRANSACTION_PREFIX, SUMMARY_PREFIX)]
+    store.delete_documents(list(map(swept_key, timelines)), (*batches, *records))
+    store.delete_documents([f"{PURGE}{key}" for key in keys], list(map(sweep_key, timelines)))
 
 
-def _note(store: DocumentStore, key: str) -> None:
-    try:
-        store.write_document(key, {}, None)
-    except Conflict:
-        return  # already noted
+def _note(store: DocumentStore, key: str, repo: str) -> None:
+    with suppress(Conflict):  # already noted
+        store.write_document(key, {REPO: repo, AT: now("seconds")}, None)

@@ -31,7 +31,7 @@ class Placement:
 def timelines_of(head: Head, repo: str, key: str) -> list[int]:
     """Return the timelines of a version; an empty key means the current and former default timelines."""
     states = {timeline: head.timelines[timeline] for timeline in head.of_repo(repo)}
-    return [timeline for timeline, state in states.items() if state.ref == key and not state.gone]
+    return [timeline for timeline, state in states.items() if state.version == key and not (state.former or state.gone)]
 
 
 def current_timeline(head: Head, repo: str, key: str) -> int | None:

@@ -1,6 +1,6 @@
 """Which commits stay searchable: rule 16 as pure functions over the head document and the transactions' records."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -60,54 +60,97 @@ class HistoryCut:
     dropped: bool = False
 
 
-def families(head: Head, repo: str, leaving: Collection[int] = ()) -> list[tuple[int, ...]]:
-    """Return the published timelines of a repository, grouped by history.
+@dataclass(frozen=True, slots=True)
+class VersionHistory:
+    """The published timelines of one version, present and former, which are one history.
 
-    The current and former default timelines are one history; every other timeline is its own history. ``leaving``
-    timelines will be purged once no overlay lies on them; they are left out.
+    ``expiring_since`` (ISO 8601) is the time from which its newest commit ages, or empty if that commit never expires.
+    A version that ``has_ended`` can no longer be indexed.
+    """
+
+    timelines: tuple[int, ...]
+    expiring_since: str = ""
+    has_ended: bool = False
+
+
+def histories(head: Head, repo: str, leaving: Collection[int] = ()) -> list[VersionHistory]:
+    """Return the histories of a repository's versions, that of the default branch first.
+
+    ``leaving`` timelines will be purged once no overlay lies on them; they are left out.
     """
     going = frozenset(leaving) - frozenset(head.defaults.values())
     states = {key: head.timelines[key] for key in sorted(head.of_repo(repo)) if key not in going}
-    published = [key for key, state in states.items() if state.published and not state.gone]
-    defaults = tuple(key for key in published if not states[key].ref)
-    others: list[tuple[int, ...]] = [(key,) for key in published if states[key].ref]
-    return [defaults, *others] if defaults else others
+    found: dict[str, list[int]] = {}
+    for key, state in states.items():
+        if state.published and not state.gone:
+            found.setdefault(state.version, []).append(key)
+    return [_history(head, found[version]) for version in sorted(found)]
+
+
+def _history(head: Head, timelines: Sequence[int]) -> VersionHistory:
+    newest = max((head.timelines[key] for key in timelines), key=lambda state: state.published)
+    return VersionHistory(tuple(timelines), newest.expiring_since, has_ended=bool(newest.former))
+
+
+def expired_histories(
+    found: Iterable[VersionHistory], limits: RetentionLimits, now: datetime
+) -> frozenset[VersionHistory]:
+    """Return the histories whose newest commit has expired: a version that ended longer ago than the limits allow.
+
+    Of a repository's ended versions, as many are kept as commits of a branch.
+    """
+    ended = sorted((history for history in found if history.expiring_since), key=lambda history: history.expiring_since)
+    surplus = ended[: max(0, len(ended) - limits.commits)]
+    since = now - timedelta(days=limits.days)
+    return frozenset(surplus).union(history for history in ended if _moment(history.expiring_since, now) < since)
 
 
 def cut_history(
-    head: Head, family: Sequence[int], records: TransactionRecords, limits: RetentionLimits, now: datetime
+    head: Head,
+    history: VersionHistory,
+    records: TransactionRecords,
+    limits: RetentionLimits,
+    now: datetime,
+    *,
+    expired: bool = False,
 ) -> list[HistoryCut]:
-    """Return the cuts of one history; a timeline from which nothing expires has no cut."""
-    history = sorted((record for key in family for record in records[key]), key=lambda record: record.number)
-    if not history:
+    """Return the cuts of one history; a timeline from which nothing expires has no cut.
+
+    If the history is ``expired``, its newest commit expires too.
+    """
+    commits = sorted((record for key in history.timelines for record in records[key]), key=lambda item: item.number)
+    if not commits:
         return []
-    oldest = history[max(_oldest_kept(history, limits, now), _oldest_masked(history))].number
-    return [cut for key in family if (cut := _cut(head, key, records[key], oldest))]
+    if expired:
+        oldest = commits[-1].number + 1
+    else:
+        oldest = commits[max(_oldest_kept(commits, limits, now), _oldest_masked(commits))].number
+    return [cut for key in history.timelines if (cut := _cut(head, key, records[key], oldest))]
 
 
-def _oldest_masked(history: Sequence[TransactionRecord]) -> int:
+def _oldest_masked(commits: Sequence[TransactionRecord]) -> int:
     """Return the index from which all commits are masked, or 0 if the newest is not: nothing could replace it."""
-    if not history[-1].is_masked:
+    if not commits[-1].is_masked:
         return 0
-    return next((place + 1 for place in reversed(range(len(history))) if not history[place].is_masked), 0)
+    return next((place + 1 for place in reversed(range(len(commits))) if not commits[place].is_masked), 0)
 
 
-def _oldest_kept(history: Sequence[TransactionRecord], limits: RetentionLimits, now: datetime) -> int:
+def _oldest_kept(commits: Sequence[TransactionRecord], limits: RetentionLimits, now: datetime) -> int:
     since = now - timedelta(days=limits.days)
-    newest = len(history) - 1
-    first = max(0, len(history) - limits.commits)
+    newest = len(commits) - 1
+    first = max(0, len(commits) - limits.commits)
     # A commit was replaced when the next transaction began, or a little later.
-    young = (place for place in range(first, newest) if _began(history[place + 1], now) >= since)
+    young = (place for place in range(first, newest) if _moment(commits[place + 1].indexed_at, now) >= since)
     return next(young, newest)
 
 
-def _began(record: TransactionRecord, now: datetime) -> datetime:
-    """Return when a transaction began, or ``now`` if the time can't be read."""
+def _moment(text: str, now: datetime) -> datetime:
+    """Return the moment of a stored time, or ``now`` if the time can't be read."""
     try:
-        began = datetime.fromisoformat(record.indexed_at)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return now
-    return began if began.tzinfo else began.replace(tzinfo=now.tzinfo)
+    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
 
 
 def _cut(head: Head, timeline: int, records: Sequence[TransactionRecord], oldest: int) -> HistoryCut | None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from structlog.contextvars import bound_contextvars
 
 from codequarry.ingest.git.origins import origin_of_record
-from codequarry.ingest.removal.removal import remove_repository, remove_version
+from codequarry.ingest.removal.removal import end_version, remove_repository
 from codequarry.ingest.request.index_request import IndexRequest, Workshop
 from codequarry.ingest.request.repository_entry import RemovedMeanwhile
 from codequarry.ingest.run.pipeline import index_repository
@@ -127,7 +127,7 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
             if not job.refs:
                 remove_repository(job.repo, store, settings, job.repo_id)
             for ref in job.refs:
-                remove_version(job.repo, ref, store, settings)
+                end_version(job.repo, ref, store)
         return ""
     name = _present_name(job, store)
     refused: CodequarryError | None = None

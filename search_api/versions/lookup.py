@@ -12,7 +12,10 @@ from codequarry.shared.versions.refs import Ref
 
 @dataclass(frozen=True, slots=True)
 class VersionLine:
-    """A published timeline of a repository; ``former`` if a rebuild or force-push replaced it as the default."""
+    """A published timeline of a repository; ``former`` if it no longer shows the newest state of its version.
+
+    Its version was deleted, or another timeline replaced it (a force-push, growth, or a change of the default branch).
+    """
 
     timeline: int
     ref: Ref
@@ -37,8 +40,8 @@ def lines_of(moment: Moment, repo: str, branch: str, timelines: Iterable[int]) -
         state = head.timelines[timeline]
         if timeline == default or state.gone:
             continue
-        if state.ref:
-            named.append(VersionLine(timeline, Ref.of_key(state.ref)))
+        if state.version:
+            named.append(VersionLine(timeline, Ref.of_key(state.version), former=bool(state.former)))
         else:
             lines.append(VersionLine(timeline, Ref("branch", state.branch or branch), former=True))
     return [line for line in (*lines, *named) if head.timelines[line.timeline].published]
@@ -65,7 +68,7 @@ def find(moment: Moment, lines: Sequence[VersionLine], query: VersionQuery) -> F
         if line:
             named.append(line)
             answered.add(asked)
-        elif asked.commit and (view := _at_commit(moment, _searched(lines, ()), asked)):
+        elif view := _at_commit(moment, _searched(lines, ()), asked) or _as_default(moment, lines, asked):
             views[view.timeline, view.number] = view
             answered.add(asked)
     if not query.commits:
@@ -91,6 +94,17 @@ def _named(lines: Sequence[VersionLine], asked: VersionSpecifier) -> VersionLine
         keys = " or ".join(line.ref.key for line in fitting)
         raise UsageError(f"'{asked.text}' names several versions; write {keys}")
     return fitting[0] if fitting else None
+
+
+def _as_default(moment: Moment, lines: Sequence[VersionLine], asked: VersionSpecifier) -> View | None:
+    """Return the newest state that a branch had while it was the default branch, or None if it never was."""
+    for line in lines:
+        if moment.head.timelines[line.timeline].version:
+            continue
+        for point in reversed(moment.points(line.timeline)):
+            if point.name and Ref("branch", point.name).answers_to(asked.text):
+                return view_of(moment, line.timeline, line.ref, point, fixed=True)
+    return None
 
 
 def _heads(moment: Moment, lines: Sequence[VersionLine]) -> Iterator[View]:

@@ -50,7 +50,9 @@ class VersionMissing(NotIndexed):
         shown = [_indexed(name, lines[name], moment) for name in names[:MAX_REPOSITORIES_IN_ERROR]]
         more = f" and {len(names) - len(shown)} more repositories" if len(names) > len(shown) else ""
         there = "; ".join(shown) or "nothing yet (codequarry index PATH_OR_URL)"
-        super().__init__(f"{asked} is not indexed; indexed: {there}{more}{_remedy(asked, self.missing, catalog)}")
+        ended = next(filter(None, (_ended(asked, lines[name], moment) for name in names)), "")
+        state = ended or f"is not indexed; indexed: {there}{more}"
+        super().__init__(f"{asked} {state}{_remedy(asked, self.missing, catalog)}")
 
 
 def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:
@@ -64,6 +66,15 @@ def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:
         commits = list(dict.fromkeys(point.commit[:SHORT_COMMIT] for point in points if point.commit))
         parts.append(f"newest commits {', '.join(commits[:MAX_COMMITS_IN_ERROR])}")
     return f"{repo} with {', '.join(parts)}" if parts else f"nothing of {repo}"
+
+
+def _ended(asked: VersionSpecifier, lines: Sequence[VersionLine], moment: Moment) -> str:
+    """Return what is left of a version that has ended, or "" if there was no such version."""
+    fitting = [line for line in lines if line.former and line.ref.answers_to(asked.text)]
+    points = [point for line in fitting for point in moment.points(line.timeline)]
+    newest = sorted(points, key=lambda point: -point.number)[:MAX_COMMITS_IN_ERROR]
+    commits = ", ".join(dict.fromkeys(point.commit[:SHORT_COMMIT] for point in newest))
+    return f"is no longer indexed, but its commits are searchable until they expire: {commits}" if newest else ""
 
 
 def _remedy(asked: VersionSpecifier, missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:

@@ -39,8 +39,8 @@ class History(Protocol):
 class View:
     """One version of a repository: a timeline after transaction ``number``, at ``commit``.
 
-    ``key`` is the timeline's version in the head document, empty for current and former default branches. ``fixed`` if
-    the request named a commit, which later transactions don't change. An overlay has a ``base`` and its ``mask``.
+    ``key`` is the version that the timeline shows or showed, empty for current and former default branches. ``fixed``
+    if the request named a commit, which later transactions don't change. An overlay has a ``base`` and its ``mask``.
     ``allowed`` limits the paths that the principal may see, in every layer; empty means all paths.
     """
 
@@ -122,14 +122,14 @@ class Moment:
 def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: bool = False) -> View:
     """Return a timeline's view after a transaction, with its base if it is an overlay."""
     state = moment.head.timelines[timeline]
-    if not state.ref and point.name not in {"", ref.name}:
+    if not state.version and point.name not in {"", ref.name}:
         ref = Ref("branch", point.name)  # the default branch may have had another name
     base, mask = None, frozenset[str]()
     # Only timelines of other branches can be overlays; their record names the base.
-    if state.ref and (record := moment.past.record(timeline, point.number)):
+    if state.version and (record := moment.past.record(timeline, point.number)):
         base, mask = record.base, frozenset(record.mask)
     allowed = moment.head.allowed.get(state.repo, ())
-    return View(state.repo, ref, timeline, point.number, point.commit, state.ref, fixed, base, mask, allowed)
+    return View(state.repo, ref, timeline, point.number, point.commit, state.version, fixed, base, mask, allowed)
 
 
 def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:

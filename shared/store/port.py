@@ -29,6 +29,13 @@ class DocumentStore(Protocol):
         """Delete a document if it exists; raise Conflict if it is no longer at a given ``version``."""
         ...
 
+    def delete_documents(self, keys: Collection[str] = (), prefixes: Collection[str] = ()) -> None:
+        """Delete the documents with any of ``keys``, and those whose keys begin with any of ``prefixes``.
+
+        A call may fail when some of them are deleted; the cost hardly depends on their number.
+        """
+        ...
+
     def list_documents(self, prefix: str) -> list[Document]:
         """Return the documents whose keys begin with ``prefix``, sorted by key, including every write that returned."""
         ...
@@ -117,8 +124,12 @@ class RowStore(RowReader, Protocol):
         """Return the highest ``born`` or ``died`` (except OPEN) of any row or record, or 0 if the store is empty."""
         ...
 
-    def purge(self, timelines: Collection[int]) -> None:
-        """Delete all rows and file records of ``timelines``, and vectors that nothing refers to any longer."""
+    def purge(self, timelines: Collection[int], *, thoroughly: bool = False) -> None:
+        """Delete all rows and file records of ``timelines``, and the vectors that only they used.
+
+        With ``thoroughly``, also delete every other vector that no row uses, and all traces in the search structures;
+        the cost then depends on the size of the whole index.
+        """
         ...
 
     def erase_deleted(self) -> bool:

@@ -32,6 +32,10 @@ class Timeline:
     retained transactions, empty for other timelines. A ``gone`` timeline has lost its version, and stays only until no
     overlay lies on it. ``repo_id`` is the id of its repository, even if another repository is called ``repo`` later;
     all timelines of a name have the same id.
+
+    A timeline that no longer shows the newest state of its version, because the version was deleted, outgrew its layer
+    or became the default branch, has the key in ``former`` instead of ``ref``. Its commits stay searchable.
+    ``expiring_since`` (ISO 8601) is the time from which its newest commit ages; empty while that commit is current.
     """
 
     repo: str
@@ -44,6 +48,13 @@ class Timeline:
     branch: str = ""
     gone: bool = False
     repo_id: str = ""
+    former: str = ""
+    expiring_since: str = ""
+
+    @property
+    def version(self) -> str:
+        """The key of the version that the timeline shows or showed; empty for default branches."""
+        return self.ref or self.former
 
 
 # The head document's key in the catalog.
@@ -153,6 +164,10 @@ def _timeline_to_json(timeline: Timeline) -> dict[str, Any]:
         body["gone"] = True
     if timeline.repo_id:
         body["repo_id"] = timeline.repo_id
+    if timeline.former:
+        body["former"] = timeline.former
+    if timeline.expiring_since:
+        body["expiring_since"] = timeline.expiring_since
     return body
 
 
@@ -174,6 +189,8 @@ def _timeline_from_json(body: Mapping[str, Any]) -> Timeline:
         branch=body.get("branch", ""),
         gone=body.get("gone", False),
         repo_id=body.get("repo_id", ""),
+        former=body.get("former", ""),
+        expiring_since=body.get("expiring_since", ""),
     )
 
 

@@ -202,7 +202,18 @@ def drop_timeline(head: Head, timeline: int) -> Head:
 def drop_name(head: Head, timeline: int) -> Head:
     """Take away a timeline's version and lease; from now on, only the overlays that lie on it read it."""
     ended = _ended(head, {timeline})
-    return _with_timeline(ended, timeline, replace(head.timelines[timeline], ref="", lease=None, gone=True))
+    state = replace(head.timelines[timeline], ref="", former="", expiring_since="")
+    return _with_timeline(ended, timeline, replace(state, lease=None, gone=True))
+
+
+def retire_version(head: Head, timeline: int, at: str) -> Head:
+    """Make a published timeline a former timeline of its version at the time ``at`` (ISO 8601), without a lease.
+
+    Its commits stay searchable until they expire. Its open number is aborted, so that a late writer stays hidden.
+    """
+    state = head.timelines[timeline]
+    former = replace(state, ref="", lease=None, former=state.ref, expiring_since=at)
+    return _with_timeline(_ended(head, {timeline}), timeline, former)
 
 
 def rename_default(head: Head, repo: str, branch: str) -> Head:

@@ -52,11 +52,14 @@ class DyingStore:
     def delete_document(self, key: str, version: str | None = None) -> None:
         self._whole(self._store.delete_document, key, version)
 
+    def delete_documents(self, keys: Collection[str] = (), prefixes: Collection[str] = ()) -> None:
+        self._whole(self._store.delete_documents, keys, prefixes)
+
     def undo(self, timeline: int, number: int) -> None:
         self._whole(self._store.undo, timeline, number)
 
-    def purge(self, timelines: Collection[int]) -> None:
-        self._whole(self._store.purge, timelines)
+    def purge(self, timelines: Collection[int], *, thoroughly: bool = False) -> None:
+        self._whole(self._store.purge, timelines, thoroughly=thoroughly)
 
     def cache_vectors(self, vectors: Mapping[str, Vector]) -> None:
         self._whole(self._store.cache_vectors, vectors)
@@ -89,9 +92,9 @@ class DyingStore:
         self._breathe()
         raise AssertionError
 
-    def _whole(self, call: Callable[..., None], *arguments: Any) -> None:
+    def _whole(self, call: Callable[..., None], *arguments: Any, **options: Any) -> None:
         fatal = self._dies(call.__name__)
-        call(*arguments)
+        call(*arguments, **options)
         if fatal:
             self._breathe()
 

@@ -23,7 +23,7 @@ from codequarry.shared.versions.head import HEAD_KEY
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import head_snapshot, version_snapshot
 
-WRITES = ("write_document", "delete_document", "create", "retire", "purge", "undo", "cache_vectors")
+WRITES = ("write_document", "delete_document", "delete_documents", "create", "retire", "purge", "undo", "cache_vectors")
 A, B = Ref("branch", "a"), Ref("branch", "b")
 
 
@@ -43,12 +43,12 @@ class Meddled:
         if name not in WRITES or threading.current_thread().name == "heartbeat":
             return method
 
-        def write(*arguments):
-            if not self._key or arguments[0] == self._key:
+        def write(*arguments, **options):
+            if not self._key or arguments[:1] == (self._key,):
                 self.writes += 1
                 if self.writes == self._turn:
                     self._act()
-            return method(*arguments)
+            return method(*arguments, **options)
 
         return write
 

@@ -9,7 +9,8 @@ from hashlib import sha1, sha256
 import numpy as np
 import pytest
 
-from codequarry.ingest.garbage_collection.collector import CLOCK_ALLOWANCE, collect_after_run, collect_history
+from codequarry.ingest.garbage_collection.collector import collect_after_run, collect_history
+from codequarry.ingest.garbage_collection.sweeps import CLOCK_ALLOWANCE
 from codequarry.ingest.transaction.chores import finish_chores
 from codequarry.ingest.transaction.retention import TimelineExtent
 from codequarry.shared.catalog.ledger import (

@@ -157,7 +157,8 @@ def test_rule_12_a_version_that_differs_too_much_is_indexed_in_full(world):
     assert (report.kind, report.base_commit) == ("full", "")
     assert world.timeline() != overlay
     assert not world.head.timelines[world.timeline()].pins
-    assert set(world.head.timelines) == {world.head.defaults["project"], world.timeline()}
+    assert set(world.head.timelines) == {world.head.defaults["project"], overlay, world.timeline()}
+    assert world.head.timelines[overlay].former == DEV.key
     world.check(commit=commit)
 
 
@@ -293,7 +294,7 @@ def test_two_versions_are_indexed_at_once(world):
     world.check(Ref("branch", "other"), second)
 
 
-def test_a_deleted_version_under_an_overlay_is_removed_with_the_overlay(world):
+def test_a_version_dropped_under_an_overlay_is_removed_with_the_overlay(world):
     """Its name is gone at once; its rows stay for the overlays on it."""
     big, small = Ref("branch", "big"), Ref("branch", "small")
     world.checkout("big", "-b")
@@ -304,13 +305,15 @@ def test_a_deleted_version_under_an_overlay_is_removed_with_the_overlay(world):
     assert world.index(small).base_ref == "big"
     whole = world.timeline(big)
     world.repository.git("branch", "--delete", "--force", "big")
-    assert world.index(big).kind == "gone"
+    drop_version(world.store, "project", big)
     assert world.head.timelines[whole].ref == ""
     world.check(small, commit)
     moved = world.commit(f19="small = 20\n")
-    assert world.index(small).kind == "full", "a deleted version is no longer used as a base"
+    assert world.index(small).kind == "full", "a dropped version is no longer used as a base"
     world.check(small, moved)
-    assert set(world.head.timelines) == {world.head.defaults["project"], world.timeline(small)}
+    drop_version(world.store, "project", small)
+    finish_chores(world.store)
+    assert set(world.head.timelines) == {world.head.defaults["project"]}
     assert not world.store.list_documents("chore:")
 
 

@@ -1,7 +1,7 @@
 """Permanently deletes purged timelines, rows that no reader may request, and whatever only they used.
 
-A purge checks everything that is left; a collection checks only what the deleted rows used, so its cost depends only on
-them. Space is freed (by a new vector file, rewritten lists and pages) once much of it is unused.
+Deleting rows in steps checks only what those rows used, so the cost depends only on them. Space is freed (by a new
+vector file, rewritten lists and pages) once much of it is unused.
 """
 
 from collections.abc import Collection
@@ -11,7 +11,6 @@ import apsw
 import numpy as np
 
 from codequarry.shared.store.embedded.columns import ColumnCache, fold, log_deleted
-from codequarry.shared.store.embedded.lifetimes import delete
 from codequarry.shared.store.embedded.schema import read_meta
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_first
 from codequarry.shared.store.embedded.vectors import VectorFile
@@ -34,18 +33,26 @@ _UNUSED_VECTORS = (
 _MAX_UNUSED_SHARE = 0.2
 
 
-def purge(connection: apsw.Connection, timelines: Collection[int]) -> None:
-    """Delete everything in ``timelines``, and the vectors and paths that are then unused."""
-    delete(connection, f"timeline IN {LISTED}", (as_json(timelines),))
+def purge_some(connection: apsw.Connection, timelines: Collection[int]) -> int:
+    """Delete some of the rows and records of ``timelines``; return how many, or 0 if none are left."""
+    return _delete_some(connection, f"timeline IN {LISTED}", (as_json(timelines),))
+
+
+def drop_unused(connection: apsw.Connection) -> None:
+    """Delete the vectors and paths that no row or record uses, by checking all of them."""
     connection.execute("DELETE FROM path WHERE id NOT IN (SELECT path FROM chunk UNION SELECT path FROM file)")
     connection.execute("DELETE FROM vector WHERE slot NOT IN (SELECT slot FROM chunk)")
 
 
 def collect_some(connection: apsw.Connection, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
     """Delete some of the rows and records that ``Store.collect`` describes; return how many, or 0 if none are left."""
-    values = (timeline, after, until, as_json(aborted), _DELETED_AT_ONCE)
+    return _delete_some(connection, _COLLECTABLE, (timeline, after, until, as_json(aborted)))
+
+
+def _delete_some(connection: apsw.Connection, where: str, values: tuple[object, ...]) -> int:
+    """Delete some of the rows and records that meet a condition, and what only they used."""
     rows, records = (
-        fetch_first(connection, f"SELECT row FROM {table} WHERE {_COLLECTABLE} LIMIT ?", values)
+        fetch_first(connection, f"SELECT row FROM {table} WHERE {where} LIMIT ?", (*values, _DELETED_AT_ONCE))
         for table in ("chunk", "file")
     )
     deleted = fetch(connection, f"DELETE FROM chunk WHERE row IN {LISTED} RETURNING path, slot", (as_json(rows),))

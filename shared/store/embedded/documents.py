@@ -2,13 +2,13 @@
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import apsw
 
 from codequarry.shared.errors import Conflict
-from codequarry.shared.store.embedded.sql import fetch
+from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
 from codequarry.shared.store.records import Document
 
 # Sorts after every character in a key.
@@ -43,6 +43,13 @@ def delete_document(connection: apsw.Connection, key: str, version: str | None =
     if version is not None and _version_of(connection, key) not in (None, version):
         raise Conflict(f"document '{key}' was changed by another writer; read it again")
     connection.execute("DELETE FROM document WHERE key = ?", (key,))
+
+
+def delete_documents(connection: apsw.Connection, keys: Collection[str], prefixes: Collection[str]) -> None:
+    """Delete the documents with any of ``keys``, and those whose keys begin with any of ``prefixes``."""
+    connection.execute(f"DELETE FROM document WHERE key IN {LISTED}", (as_json(keys),))
+    ends = ((prefix, prefix + _LAST) for prefix in prefixes)
+    connection.executemany("DELETE FROM document WHERE key >= ? AND key < ?", ends)
 
 
 def list_documents(connection: apsw.Connection, prefix: str) -> list[Document]:

@@ -77,6 +77,11 @@ class EmbeddedStore:
         with self._database.writing() as connection:
             documents.delete_document(connection, key, version)
 
+    def delete_documents(self, keys: Collection[str] = (), prefixes: Collection[str] = ()) -> None:
+        """Delete the documents with any of ``keys``, and those whose keys begin with any of ``prefixes``."""
+        with self._database.writing() as connection:
+            documents.delete_documents(connection, keys, prefixes)
+
     def list_documents(self, prefix: str) -> list[Document]:
         """Return the documents whose keys begin with ``prefix``, sorted by key."""
         with self._database.reading() as connection:
@@ -119,22 +124,21 @@ class EmbeddedStore:
 
     def collect(self, timeline: int, after: int, until: int, aborted: Collection[int]) -> int:
         """Delete the rows and records that no reader may request (rule 16), and return how many."""
-        collected = 0
-        found = 1
-        while found:
-            with self._changing() as connection:
-                found = deletion.collect_some(connection, timeline, after, until, aborted)
-            collected += found
+        collected = self._delete_in_steps(
+            lambda connection: deletion.collect_some(connection, timeline, after, until, aborted)
+        )
         # A process that is killed after it has deleted rows leaves a second vector file.
         if collected or self._vectors.has_old_files():
             self._free_room(_MAX_DELETED_SHARE)
         return collected
 
-    def purge(self, timelines: Collection[int]) -> None:
-        """Delete all rows of ``timelines`` in one transaction, then all their traces in short transactions."""
-        with self._changing() as connection:
-            deletion.purge(connection, timelines)
-        self._free_room(0)
+    def purge(self, timelines: Collection[int], *, thoroughly: bool = False) -> None:
+        """Delete all rows of ``timelines`` in short transactions."""
+        self._delete_in_steps(lambda connection: deletion.purge_some(connection, timelines))
+        if thoroughly:
+            with self._changing() as connection:
+                deletion.drop_unused(connection)
+        self._free_room(0 if thoroughly else _MAX_DELETED_SHARE)
 
     def erase_deleted(self) -> bool:
         """Rewrite lists, vectors and pages without traces of deleted rows; return False if readers hold the log."""
@@ -144,6 +148,16 @@ class EmbeddedStore:
         with self._database.writing() as connection:
             self._vectors.remove_old(connection)
         return self._database.erase_unused()
+
+    def _delete_in_steps(self, step: Callable[[apsw.Connection], int]) -> int:
+        """Take short write transactions until one finds nothing to delete, and return how much was deleted."""
+        deleted = 0
+        found = 1
+        while found:
+            with self._changing() as connection:
+                found = step(connection)
+            deleted += found
+        return deleted
 
     def _free_room(self, share: float) -> None:
         """Free unused space: in the vector file if it is large, in lists above ``share``, and in the database file."""

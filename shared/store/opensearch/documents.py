@@ -1,7 +1,7 @@
 """The documents of the catalog: real-time reads, and writes by compare-and-set."""
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +9,15 @@ from opensearchpy.exceptions import ConflictError
 
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.document_cache import DocumentCache
+from codequarry.shared.store.opensearch.clauses import EngineClause, any_of, any_value
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import every_hit
 from codequarry.shared.store.opensearch.rows import document_id
 from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.store.records import Document
+
+# An engine allows 1,024 clauses in a query.
+CLAUSES_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,14 @@ class CatalogDocuments:
                     raise Conflict(f"document '{key}' changed since it was read") from exc
 
         self.indices.connection.patiently(send)
+
+    def delete_all(self, keys: Collection[str], prefixes: Collection[str]) -> None:
+        """Delete the documents with any of ``keys``, and those whose keys begin with any of ``prefixes``."""
+        clauses: list[EngineClause] = [{"prefix": {"key": prefix}} for prefix in prefixes]
+        if keys:
+            clauses.append(any_value("key", keys))
+        for start in range(0, len(clauses), CLAUSES_AT_ONCE):
+            self.sweeper.delete([self.indices.catalog], any_of(clauses[start : start + CLAUSES_AT_ONCE]))
 
     def list(self, prefix: str) -> Iterator[Document]:
         """Yield the documents whose key begins with ``prefix``, by key, including all writes that have returned."""

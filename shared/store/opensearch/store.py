@@ -91,6 +91,10 @@ class OpenSearchStore:
         """Delete a document if it exists; raise Conflict if it is no longer at a given ``version``."""
         self._catalog.delete(key, version)
 
+    def delete_documents(self, keys: Collection[str] = (), prefixes: Collection[str] = ()) -> None:
+        """Delete the documents with any of ``keys``, and those whose keys begin with any of ``prefixes``."""
+        self._catalog.delete_all(keys, prefixes)
+
     def list_documents(self, prefix: str) -> list[Document]:
         """Return the documents whose key begins with ``prefix``, by key."""
         return list(self._catalog.list(prefix))
@@ -155,10 +159,14 @@ class OpenSearchStore:
         self._cache.drop_of(doomed)
         return self._sweeper.delete(self._versioned, doomed)
 
-    def purge(self, timelines: Collection[int]) -> None:
+    def purge(self, timelines: Collection[int], *, thoroughly: bool = False) -> None:
         """Delete all rows and file records of ``timelines``, and vectors that nothing refers to any longer."""
-        self._sweeper.delete(self._versioned, any_value("timeline", sorted(timelines)))
-        self._cache.drop_unused()
+        doomed = any_value("timeline", sorted(timelines))
+        if not thoroughly:
+            self._cache.drop_of(doomed)
+        self._sweeper.delete(self._versioned, doomed)
+        if thoroughly:
+            self._cache.drop_unused()
 
     def erase_deleted(self) -> bool:
         """Rewrite the segments that have deleted documents."""

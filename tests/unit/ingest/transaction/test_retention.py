@@ -5,7 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from codequarry.ingest.transaction.retention import RetentionLimits, TimelineExtent, cut_history, families
+from codequarry.ingest.transaction.retention import (
+    RetentionLimits,
+    TimelineExtent,
+    VersionHistory,
+    cut_history,
+    histories,
+)
 from codequarry.shared.model import Layer
 from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.versions.head import Head, Timeline
@@ -30,64 +36,70 @@ def world(*numbers: int, days=None) -> tuple[Head, dict[int, list[TransactionRec
     return head, {1: records}
 
 
+def lines(head: Head, leaving=()) -> list[tuple[int, ...]]:
+    return [history.timelines for history in histories(head, "r", leaving)]
+
+
 def test_the_newest_commits_are_kept():
     head, records = world(2, 3, 5, 8)
-    (cut,) = cut_history(head, (1,), records, RetentionLimits(3, FOREVER), NOW)
+    (cut,) = cut_history(head, VersionHistory((1,)), records, RetentionLimits(3, FOREVER), NOW)
     assert (cut.floor, [expired.number for expired in cut.given_up]) == (3, [2])
-    assert cut_history(head, (1,), records, RetentionLimits(4, FOREVER), NOW) == []
+    assert cut_history(head, VersionHistory((1,)), records, RetentionLimits(4, FOREVER), NOW) == []
 
 
 def test_a_commit_is_kept_for_keep_days_after_its_replacement():
     head, records = world(2, 3, 5, days=[100, 80, 10])
-    assert cut_history(head, (1,), records, RetentionLimits(10, 90), NOW) == [], "2 was head until 80 days ago"
-    (cut,) = cut_history(head, (1,), records, RetentionLimits(10, 79), NOW)
+    assert cut_history(head, VersionHistory((1,)), records, RetentionLimits(10, 90), NOW) == [], (
+        "2 was head until 80 days ago"
+    )
+    (cut,) = cut_history(head, VersionHistory((1,)), records, RetentionLimits(10, 79), NOW)
     assert cut.floor == 3
-    (cut,) = cut_history(head, (1,), records, RetentionLimits(10, 9), NOW)
+    (cut,) = cut_history(head, VersionHistory((1,)), records, RetentionLimits(10, 9), NOW)
     assert cut.floor == 5
 
 
 def test_both_limits_apply():
     head, records = world(2, 3, 5, days=[3, 2, 1])
-    (cut,) = cut_history(head, (1,), records, RetentionLimits(1, 90), NOW)
+    (cut,) = cut_history(head, VersionHistory((1,)), records, RetentionLimits(1, 90), NOW)
     assert cut.floor == 5
-    (cut,) = cut_history(head, (1,), records, RetentionLimits(200, 1.5), NOW)
+    (cut,) = cut_history(head, VersionHistory((1,)), records, RetentionLimits(200, 1.5), NOW)
     assert cut.floor == 3
 
 
 def test_the_newest_commit_is_kept_however_old_it_is():
     head, records = world(2, 3, days=[500, 400])
-    (cut,) = cut_history(head, (1,), records, RetentionLimits(1, 0), NOW)
+    (cut,) = cut_history(head, VersionHistory((1,)), records, RetentionLimits(1, 0), NOW)
     assert (cut.floor, cut.dropped) == (3, False)
 
 
 def test_an_unreadable_time_counts_as_recent():
     head, records = world(2, 3)
     records[1][1] = TransactionRecord(1, 3, "r", "main", "c3", "rules", 1, "yesterday")
-    assert cut_history(head, (1,), records, RetentionLimits(10, 1), NOW) == []
+    assert cut_history(head, VersionHistory((1,)), records, RetentionLimits(10, 1), NOW) == []
 
 
 def test_former_and_current_default_timelines_form_one_history():
     timelines = {1: Timeline("r", 4), 5: Timeline("r", 8), 9: Timeline("r", 10, ref="refs/heads/x"), 11: Timeline("r")}
     head = Head(11, timelines=timelines, defaults={"r": 5})
-    assert families(head, "r") == [(1, 5), (9,)], "a timeline without publications has no history"
+    assert lines(head) == [(1, 5), (9,)], "a timeline without publications has no history"
     records = {1: [record(1, 2), record(1, 3), record(1, 4)], 5: [record(5, 6), record(5, 8)]}
-    (cut,) = cut_history(head, (1, 5), records, RetentionLimits(3, FOREVER), NOW)
+    (cut,) = cut_history(head, VersionHistory((1, 5)), records, RetentionLimits(3, FOREVER), NOW)
     assert (cut.timeline, cut.floor, cut.dropped) == (1, 4, False)
-    (cut,) = cut_history(head, (1, 5), records, RetentionLimits(2, FOREVER), NOW)
+    (cut,) = cut_history(head, VersionHistory((1, 5)), records, RetentionLimits(2, FOREVER), NOW)
     assert (cut.timeline, cut.dropped, len(cut.given_up)) == (1, True, 3)
 
 
 def test_a_leaving_timeline_is_not_part_of_the_history():
     head = Head(10, timelines={1: Timeline("r", 4), 5: Timeline("r", 8)}, defaults={"r": 5})
-    assert families(head, "r", leaving=[1]) == [(5,)]
-    assert families(head, "r", leaving=[5]) == [(1, 5)], "a timeline that is about to be replaced is still the default"
+    assert lines(head, leaving=[1]) == [(5,)]
+    assert lines(head, leaving=[5]) == [(1, 5)], "a timeline that is about to be replaced is still the default"
 
 
 def test_a_former_default_timeline_is_kept_as_the_base_of_an_overlay():
     overlay = Timeline("r", 10, ref="refs/heads/x", pins=frozenset({(1, 3)}))
     head = Head(10, timelines={1: Timeline("r", 4), 5: Timeline("r", 8), 9: overlay}, defaults={"r": 5})
     records = {1: [record(1, 2), record(1, 3), record(1, 4)], 5: [record(5, 6), record(5, 8)]}
-    (cut,) = cut_history(head, (1, 5), records, RetentionLimits(2, FOREVER), NOW)
+    (cut,) = cut_history(head, VersionHistory((1, 5)), records, RetentionLimits(2, FOREVER), NOW)
     assert (cut.timeline, cut.floor, cut.dropped) == (1, 4, False)
     head = raise_floor(head, 1, 4, cut.floor, cut.pins)
     assert TimelineExtent.of(head, 1).gaps() == [(-1, 3), (3, 4)]
@@ -97,7 +109,7 @@ def test_an_expired_overlay_commit_releases_its_base_unless_still_needed():
     overlay = Timeline("r", 12, ref="refs/heads/x", pins=frozenset({(1, 2), (1, 3)}))
     head = Head(12, timelines={1: Timeline("r", 4), 9: overlay}, defaults={"r": 1})
     records = {9: [record(9, 10, base=(1, 2)), record(9, 11, base=(1, 3)), record(9, 12, base=(1, 3))]}
-    (cut,) = cut_history(head, (9,), records, RetentionLimits(2, FOREVER), NOW)
+    (cut,) = cut_history(head, VersionHistory((9,)), records, RetentionLimits(2, FOREVER), NOW)
     assert (cut.floor, cut.pins) == (11, {(1, 3)})
     assert raise_floor(head, 9, 12, cut.floor, cut.pins).pinned(1) == {3}
 
