@@ -11,6 +11,7 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.versions.refs import Ref
 
 TransactionKind = Literal["default", "overlay", "full", "gone"]
+VersionWish = Literal["lasting", "once", "unchanged"]
 ObserveRun = Callable[[Progress], None]
 CallHelpers = Callable[[int, int, int], None]
 """Asks other processes to help write a transaction, given timeline, transaction number and the most helpers needed."""
@@ -37,7 +38,8 @@ class IndexRequest:
     because they are damaged (``codequarry fsck --repair``). ``guarded`` marks a new repository that a client's request
     named (``ingest/git/address_guard.py``). If a change was reported before the fetch, ``seen_at`` (ISO 8601) is the
     time of the report and ``commit`` the commit that it named. ``skips_failed`` raises FailedBefore
-    for a commit that failed before; it is set if no person asked for the run.
+    for a commit that failed before; it is set if no person asked for the run. A version that only searches asked for
+    (``wish`` "once") expires like the commits of a branch, unless a person asks for it (``wish`` "lasting").
     """
 
     origin: str
@@ -53,6 +55,7 @@ class IndexRequest:
     beside: bool = False
     commit: str = ""
     skips_failed: bool = False
+    wish: VersionWish = "lasting"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from codequarry.ingest.source.source import FileSource, adopt_branch, enter_cata
 from codequarry.ingest.source.workspace import fetch_version
 from codequarry.ingest.transaction.acquisition import acquire
 from codequarry.ingest.transaction.chores import finish_chores
+from codequarry.ingest.transaction.expiry import renew
 from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.placement import Placer, current_timeline
@@ -219,6 +220,7 @@ def _nothing_new(run: Run) -> IndexReport:
     state = head.timelines[timeline]
     if not run.source.key:
         adopt_name(store, name, run.source.ref)
+    renew(store, timeline, run.request.wish)
     record = read_transaction(store, timeline, state.published)
     summary = read_summary(store, timeline, state.published) or Summary(timeline, state.published, 0, 0)
     clear_progress(store, name, run.source.key)

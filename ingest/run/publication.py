@@ -19,6 +19,7 @@ from codequarry.ingest.shared_import.coordinator import HelperSilent, is_shared,
 from codequarry.ingest.shared_import.share import SharedImport
 from codequarry.ingest.transaction.acquisition import undo_transaction
 from codequarry.ingest.transaction.chores import drop_noted, note_purge, note_undo
+from codequarry.ingest.transaction.expiry import aging_from
 from codequarry.ingest.transaction.lease import Heartbeat, Held, release_lease
 from codequarry.ingest.transaction.placement import Placer, current_timeline, timelines_of
 from codequarry.ingest.transaction.plan import make_plan, skips
@@ -245,7 +246,18 @@ def _publish(run: Run, held: Held) -> None:
             raise Conflict(f"{repo} has changed since this run began; run again")
         default = held.new and not key
         commit = run.source.commit
-        head = publish(head, held.timeline, held.holder, held.number, commit, branch=branch, default=default)
+        current = current_timeline(head, repo, key)
+        since = aging_from(run.request.wish, key, None if current is None else head.timelines[current])
+        head = publish(
+            head,
+            held.timeline,
+            held.holder,
+            held.number,
+            commit,
+            branch=branch,
+            default=default,
+            expiring_since=since,
+        )
         if held.new and key:
             others = [timeline for timeline in timelines_of(head, repo, key) if timeline != held.timeline]
             head = without_timelines(head, others) if run.request.full else retired(head, others, at)

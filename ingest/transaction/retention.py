@@ -14,6 +14,9 @@ BEFORE_ALL = -1
 # Notes of what must be deleted from a timeline, and of what was last deleted from it.
 SWEEP, SWEPT = "sweep:", "swept:"
 
+# A version that a search asked for is kept for at least this many days; its caller may search it again.
+ONCE_DAYS = 1.0
+
 TransactionRecords = Mapping[int, Sequence[TransactionRecord]]
 """The published transactions of some timelines, oldest first."""
 
@@ -95,14 +98,19 @@ def _history(head: Head, timelines: Sequence[int]) -> VersionHistory:
 def expired_histories(
     found: Iterable[VersionHistory], limits: RetentionLimits, now: datetime
 ) -> frozenset[VersionHistory]:
-    """Return the histories whose newest commit has expired: a version that ended longer ago than the limits allow.
+    """Return the histories whose newest commit has expired, although nothing replaced it.
 
-    Of a repository's ended versions, as many are kept as commits of a branch.
+    Its version ended, or only searches asked for it, and that is longer ago than the limits allow. Of these versions
+    of a repository, as many are kept as commits of a branch. What a search asked for stays for a day in any case.
     """
-    ended = sorted((history for history in found if history.expiring_since), key=lambda history: history.expiring_since)
-    surplus = ended[: max(0, len(ended) - limits.commits)]
-    since = now - timedelta(days=limits.days)
-    return frozenset(surplus).union(history for history in ended if _moment(history.expiring_since, now) < since)
+    aging = sorted((history for history in found if history.expiring_since), key=lambda history: history.expiring_since)
+    surplus = aging[: max(0, len(aging) - limits.commits)]
+
+    def is_older(history: VersionHistory, days: float) -> bool:
+        return _moment(history.expiring_since, now) < now - timedelta(days=days)
+
+    beyond = frozenset(surplus).union(history for history in aging if is_older(history, limits.days))
+    return frozenset(history for history in beyond if history.has_ended or is_older(history, ONCE_DAYS))
 
 
 def cut_history(

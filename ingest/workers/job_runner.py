@@ -9,7 +9,7 @@ from structlog.contextvars import bound_contextvars
 
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.removal.removal import end_version, remove_repository
-from codequarry.ingest.request.index_request import IndexRequest, Workshop
+from codequarry.ingest.request.index_request import IndexRequest, VersionWish, Workshop
 from codequarry.ingest.request.repository_entry import RemovedMeanwhile
 from codequarry.ingest.run.pipeline import index_repository
 from codequarry.ingest.workers.running_job import Attend, RunningJob
@@ -145,6 +145,7 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
                 beside=True,
                 commit=job.wanted_commit,
                 skips_failed=job.trigger in UNASKED and not job.insists,
+                wish=_wish(job),
             )
             report = index_repository(request, workshop, sign.observe)
             return "" if report.kind == "gone" else report.commit
@@ -154,6 +155,13 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
     if isinstance(refused, NotAtOrigin) and _was_seen(job):
         return ""
     raise refused
+
+
+def _wish(job: Job) -> VersionWish:
+    """Return whether a job is a reason to keep its version for good; following a version is not."""
+    if job.trigger == "search":
+        return "once"
+    return "unchanged" if job.trigger in SEEING else "lasting"
 
 
 def _was_seen(job: Job) -> bool:

@@ -149,10 +149,12 @@ def publish(
     *,
     branch: str = "",
     default: bool = False,
+    expiring_since: str = "",
 ) -> Head:
     """Make ``number`` visible and release the lease, in one write (rule 6).
 
     ``branch`` names the default branch. ``default`` makes the timeline the default timeline of its repository.
+    ``expiring_since`` is given for a version that only searches asked for.
     """
     state = check_held(head, timeline, holder, number)
     assert state.lease is not None
@@ -162,6 +164,7 @@ def publish(
     pins = state.pins | {base} if base else state.pins
     name = branch or state.branch
     published = replace(state, published=number, commit=commit, lease=None, pins=pins, branch=name)
+    published = replace(published, expiring_since=expiring_since)
     still_open = {key: value for key, value in head.open.items() if key != number}
     defaults = {**head.defaults, state.repo: timeline} if default else head.defaults
     return replace(_with_timeline(head, timeline, published), open=still_open, defaults=defaults)
@@ -214,6 +217,14 @@ def retire_version(head: Head, timeline: int, at: str) -> Head:
     state = head.timelines[timeline]
     former = replace(state, ref="", lease=None, former=state.ref, expiring_since=at)
     return _with_timeline(_ended(head, {timeline}), timeline, former)
+
+
+def keep_version(head: Head, timeline: int, expiring_since: str) -> Head:
+    """Set the time from which a version ages, or "" for a version that stays."""
+    state = head.timelines.get(timeline)
+    if state is None or state.former or state.expiring_since == expiring_since:
+        return head
+    return _with_timeline(head, timeline, replace(state, expiring_since=expiring_since))
 
 
 def rename_default(head: Head, repo: str, branch: str) -> Head:

@@ -224,6 +224,30 @@ def test_removing_a_version_on_purpose_forgets_its_heads_too(repository, index):
         seen(index.workshop, "commit", first)
 
 
+def test_a_version_that_only_a_search_asked_for_expires(repository, index):
+    index()
+    first = commit_files(repository, 0)
+    repository.git("tag", "v1")
+    second = commit_files(repository, 1)
+    commit_files(repository, 2)
+    asked, wanted = Ref("commit", first), Ref("commit", second)
+    for ref in (asked, wanted, Ref("tag", "v1")):
+        index(ref, wish="once")
+    index(wanted)
+    store, retention = index.workshop.store, index.workshop.settings.retention
+    over = datetime.now(UTC) + timedelta(days=retention.keep_days + 1)
+    collect_history(store, retention, ["project"], clock=lambda: over)
+    keys = {state.version for state in read_head(store).timelines.values()}
+    assert keys == {"", wanted.key}, "a person asked for one of them"
+
+
+def test_a_version_that_a_person_asked_for_stays_when_a_search_asks_for_it(repository, index):
+    index()
+    index(Ref("commit", commit_files(repository, 0)))
+    index(Ref("commit", repository.git("rev-parse", "HEAD").decode().strip()), wish="once")
+    assert {state.expiring_since for state in read_head(index.workshop.store).timelines.values()} == {""}
+
+
 @pytest.mark.opensearch
 def test_heads_are_kept_on_opensearch(repository, index_on_opensearch):
     index, workshop = index_on_opensearch, index_on_opensearch.workshop

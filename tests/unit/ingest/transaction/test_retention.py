@@ -10,6 +10,7 @@ from codequarry.ingest.transaction.retention import (
     TimelineExtent,
     VersionHistory,
     cut_history,
+    expired_histories,
     histories,
 )
 from codequarry.shared.model import Layer
@@ -131,3 +132,50 @@ def test_exactly_the_rows_invisible_at_kept_and_pinned_numbers_are_freed(seed):
         for died in [*(number for number in numbers if number > born), OPEN]:
             seen = any(is_live(Layer((1,), at), 1, born, died, "a.py") for at in looked_from)
             assert extent.frees(born, died) == (not seen)
+
+
+def aging(number: int, days_ago: float, *, ended: bool = True) -> VersionHistory:
+    since = (NOW - timedelta(days=days_ago)).isoformat()
+    return VersionHistory((number,), since, has_ended=ended)
+
+
+def test_former_timelines_belong_to_the_history_of_their_version():
+    dev = "refs/heads/dev"
+    timelines = {
+        1: Timeline("r", 4),
+        5: Timeline("r", 6, former=dev, expiring_since="2026-05-01"),
+        7: Timeline("r", 8, ref=dev),
+        9: Timeline("r", 10, former="refs/pull/7", expiring_since="2026-05-02"),
+    }
+    head = Head(11, timelines=timelines, defaults={"r": 1})
+    assert histories(head, "r") == [
+        VersionHistory((1,)),
+        VersionHistory((5, 7)),
+        VersionHistory((9,), "2026-05-02", has_ended=True),
+    ]
+
+
+def test_an_ended_version_expires_after_keep_days():
+    found = [VersionHistory((1,)), aging(2, 91), aging(3, 89)]
+    assert expired_histories(found, RetentionLimits(200, 90), NOW) == {found[1]}
+
+
+def test_of_many_ended_versions_those_that_ended_last_are_kept():
+    found = [VersionHistory((1,)), *(aging(number, number) for number in range(2, 8))]
+    assert {history.timelines for history in expired_histories(found, RetentionLimits(4, 90), NOW)} == {(6,), (7,)}
+
+
+def test_a_version_that_a_search_asked_for_stays_for_a_day_whatever_the_limits():
+    young, old = aging(2, 0.5, ended=False), aging(3, 1.5, ended=False)
+    assert expired_histories([young, old], RetentionLimits(1, 0), NOW) == {old}
+    assert expired_histories([young, aging(4, 0.5)], RetentionLimits(1, 0), NOW) == {aging(4, 0.5)}
+
+
+def test_an_expired_history_is_dropped_with_its_newest_commit():
+    timelines = {1: Timeline("r", 4), 5: Timeline("r", 7, former="refs/heads/x", expiring_since="2026-01-01")}
+    head = Head(8, timelines=timelines, defaults={"r": 1})
+    records = {5: [record(5, 6), record(5, 7)]}
+    history = VersionHistory((5,), "2026-01-01", has_ended=True)
+    (cut,) = cut_history(head, history, records, RetentionLimits(200, 90), NOW, expired=True)
+    assert (cut.dropped, len(cut.given_up)) == (True, 2)
+    assert cut_history(head, history, records, RetentionLimits(200, 90), NOW) == []
