@@ -162,6 +162,19 @@ class Database:
                 before = connection.pragma("freelist_count")
                 connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
                 unused = connection.pragma("freelist_count")
+        self._empty_log(wait_ms=0)
+
+    def _empty_log(self, wait_ms: int) -> bool:
+        """Copy the log into the file, which only then becomes smaller; return False if others keep the log in use."""
+        with self._translated(None):
+            connection = self._connect()
+        try:
+            with self._translated(connection):
+                connection.set_busy_timeout(wait_ms)
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+        finally:
+            connection.close()
+        return not busy
 
     def erase_unused(self) -> bool:
         """Rewrite the file without deleted content and empty the log; return False if readers keep the log in use."""
@@ -170,10 +183,9 @@ class Database:
         try:
             with self._translated(connection):
                 connection.execute("VACUUM")
-                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
         finally:
             connection.close()
-        return not busy
+        return self._empty_log(BUSY_SECONDS * 1000)
 
     def close(self) -> None:
         """Close the idle connections; the others close when their transactions end."""

@@ -46,6 +46,21 @@ def drop(world: World, timeline: int) -> Steps:
         yield from purge_later(world, timeline)
 
 
+def end(world: World, timeline: int) -> Steps:
+    """Make a published timeline a former timeline of its version; readers may still ask for its commits."""
+
+    def change(head: Head) -> tuple[Head, None]:
+        state = head.timelines.get(timeline)
+        if state is None or not state.published or not state.ref:
+            raise Conflict("another run was faster")
+        if state.lease is not None:
+            world.undos.add((timeline, state.lease.number))
+        return transactions.retire_version(head, timeline, "2026-01-01"), None
+
+    if (yield from unless_conflict(world.change(change))):
+        world.events["ended"] += 1
+
+
 def drop_from_head(world: World, timeline: int) -> Steps:
     def change(head: Head) -> tuple[Head, None]:
         if timeline not in head.timelines:

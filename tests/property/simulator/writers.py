@@ -8,7 +8,7 @@ from codequarry.shared.versions import transactions
 from codequarry.shared.versions.head import Head, Lease, Place, Timeline
 from codequarry.shared.versions.snapshots import OPEN
 from codequarry.shared.versions.transactions import TransactionRecord
-from tests.property.simulator.chores import abandon, discard, drop, finish_chores
+from tests.property.simulator.chores import abandon, discard, drop, end, finish_chores
 from tests.property.simulator.rows import CHUNK, RECORD, Row
 from tests.property.simulator.rules import Rule
 from tests.property.simulator.world import GRACE, LEASE, Steps, World, own_layer, unless_conflict
@@ -60,10 +60,12 @@ class Worker:
             world.events["lost its lease"] += 1
 
     def _drop_version(self) -> Steps:
+        """Drop a version, or end it, after which its commits can still be read."""
         yield
+        leave = end if self.world.chance.random() < 0.5 else drop
         for timeline, state in list(self.world.head.timelines.items()):
             if (state.repo, state.ref) == (self.repo, self.ref):
-                yield from drop(self.world, timeline)
+                yield from leave(self.world, timeline)
 
     # Acquiring
 

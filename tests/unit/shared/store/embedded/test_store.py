@@ -1,5 +1,6 @@
 """The embedded store beyond the contract: errors of the folder, incremental refresh, and freeing space."""
 
+import random
 import subprocess
 import sys
 import threading
@@ -300,6 +301,21 @@ class TestRoom:
         store.retire(1, 3, [f"{number}.py" for number in range(19)], [])
         assert store.collect(1, -1, 3, []) == 38
         assert found(store, "word").live_chunks == 1
+
+    def test_the_disk_has_the_room_back_as_soon_as_rows_are_collected(self, open_store, make_row, put, folder):
+        store, other = open_store(), open_store()
+
+        def used() -> int:
+            return sum(file.stat().st_size for file in folder.iterdir())
+
+        put(store, make_row("kept.py"))
+        before = used()
+        put(store, *(make_row(f"{number}.py", random.Random(number).randbytes(5_000).hex()) for number in range(400)))
+        filled = used()
+        store.retire(1, 3, [f"{number}.py" for number in range(400)], [])
+        assert other.count(Snapshot((Layer((1,), 4),)), Filters()) == 1
+        store.collect(1, -1, 3, [])
+        assert used() - before < 0.2 * (filled - before)
 
     def test_few_unused_vectors_are_not_moved(self, store, make_row, put, folder):
         put(store, *(make_row(f"{number}.py") for number in range(20)), make_row("gone.py", timeline=9))
