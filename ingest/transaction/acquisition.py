@@ -31,7 +31,7 @@ def acquire(
     say: Callable[[str], None],
     check: Callable[[Head], None] = lambda _: None,
 ) -> Held | None:
-    """Return an open transaction for ``target``, or None if ``target`` is already published.
+    """Return an open transaction for ``target``, or None if ``target`` is already published on a fitting base.
 
     Only one run at a time works on a version. If the previous run is known to have ended, its transaction is resumed if
     target and placement are the same, and undone if not. If it is silent but not known to have ended, its transaction
@@ -40,7 +40,7 @@ def acquire(
     for _ in range(MAX_ROUNDS):
         head = read_head(store)
         check(head)
-        published = not full and is_published(store, head, target)
+        published = not full and is_published(store, head, target) and not placer.fits_better_elsewhere(head)
         for timeline, lease in leases_of(head, target.repo, target.key).items():
             if published and not has_ended(lease.holder):
                 return None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from codequarry.ingest.git.ancestry import is_ancestor
+from codequarry.ingest.git.ancestry import differing_paths, is_ancestor
 from codequarry.ingest.source.source import FileSource
 from codequarry.ingest.transaction.bases import Base, choose_base, is_overlay, plan_over
 from codequarry.ingest.transaction.plan import make_plan
@@ -12,6 +12,7 @@ from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.store.port import Store
 from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.snapshots import snapshot_at
+from codequarry.shared.versions.transactions import TransactionRecord
 
 # A default branch that moved to another history is rebuilt on a new timeline if it differs in more than this share of
 # its tree and in more than this many paths: retiring most rows of a timeline slows all of its readers.
@@ -65,6 +66,28 @@ class Placer:
         self._bases[base.place] = base
         timeline = current if current is not None and not self._full else draft
         return Placement(timeline, base, current)
+
+    def fits_better_elsewhere(self, head: Head) -> bool:
+        """Return whether the published overlay would be smaller over the newest state of the default branch.
+
+        That is so after a merge. Staying on an old base keeps rows of the default branch that nobody else needs.
+        """
+        current = current_timeline(head, self._repo, self._source.key)
+        default = head.defaults.get(self._repo)
+        if current is None or default is None or current == default or not is_overlay(head, current):
+            return False
+        record = read_transaction(self._store, current, head.timelines[current].published)
+        newest = read_transaction(self._store, default, head.timelines[default].published)
+        if record is None or newest is None or record.base == (default, newest.number):
+            return False
+        if newest.rules != self._source.rules.digest or self._source.entries is not None:
+            return False
+        paths = differing_paths(self._source.mirror, newest.commit, self._source.commit)
+        return paths is not None and paths < self._overlay_paths(head, record)
+
+    def _overlay_paths(self, head: Head, record: TransactionRecord) -> int:
+        own = self._store.files(snapshot_at(head, record.timeline, record.number))
+        return len({file.path for file in own}.union(record.mask))
 
     def base_at(self, head: Head, place: Place) -> Base:
         """Return the base on which a transaction was begun; raise Conflict if it is no longer kept."""

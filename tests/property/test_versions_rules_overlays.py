@@ -148,6 +148,21 @@ def test_rule_12_moving_to_another_base_is_one_publication(world):
     world.check(commit=merged)
 
 
+def test_rule_12_a_merged_branch_with_nothing_new_moves_to_the_merge(world):
+    """Otherwise, it would keep the rows of its old base forever."""
+    commit = world.commit(**{f"f{number:02}": f"value = {number + 500}\n" for number in range(3)})
+    world.index(DEV)
+    old = world.record().base
+    world.checkout("main")
+    world.commit(f09="value = 909\n")
+    world.repository.git("merge", "--quiet", "--no-edit", "dev")
+    world.index()
+    report = world.index(DEV)
+    assert (report.kind, report.base_paths, world.record().base != old) == ("overlay", 1, True)
+    world.check(commit=commit)
+    assert not world.index(DEV).changed, "it stays there"
+
+
 def test_rule_12_a_version_that_differs_too_much_is_indexed_in_full(world):
     world.commit(**{f"f{number:02}": f"value = {number + 500}\n" for number in range(4)})
     world.index(DEV)
