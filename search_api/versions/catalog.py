@@ -177,7 +177,7 @@ class Catalog:
             return kept[1]
         records = published_transactions(self.store, head, timeline)
         points = tuple(
-            Point(record.number, record.commit, record.commit_count, record.ref, record.lost != ())
+            Point(record.number, record.commit, record.commit_count, record.ref, record.lost != (), record.rules)
             for record in records
         )
         with self._cache.lock:

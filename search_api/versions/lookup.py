@@ -122,19 +122,21 @@ def _searched(lines: Sequence[VersionLine], named: Sequence[VersionLine]) -> lis
 
 
 def _at_commit(moment: Moment, lines: Sequence[VersionLine], asked: VersionSpecifier) -> View | None:
-    """Return the view of the newest transaction at a commit, preferring the default line."""
+    """Return the view of a commit under the rules of its newest transaction, preferring the default line."""
     short = asked.commit
     if short is None:
         return None
-    found: dict[str, tuple[VersionLine, Point]] = {}
+    found: dict[str, list[tuple[VersionLine, Point]]] = {}
     for line in lines:
-        # Newest first: the rules may have changed at the same commit, and only the last transaction has the new rules.
         for point in reversed(moment.points(line.timeline)):
             if point.commit.startswith(short):
-                found.setdefault(point.commit, (line, point))
+                found.setdefault(point.commit, []).append((line, point))
     if len(found) > 1 and short not in found:
         raise AmbiguousCommit(asked.text, sorted(found))
     if not found:
         return None
-    line, point = found.get(short) or next(iter(found.values()))
+    candidates = found.get(short) or next(iter(found.values()))
+    # The settings may have changed since another line had the commit, or between two transactions at the commit.
+    _, newest = max(candidates, key=lambda candidate: candidate[1].number)
+    line, point = next(candidate for candidate in candidates if candidate[1].rules == newest.rules)
     return view_of(moment, line.timeline, line.ref, point, fixed=True)

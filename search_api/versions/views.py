@@ -14,13 +14,17 @@ from codequarry.shared.versions.transactions import TransactionRecord
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A published transaction in short: it added ``commit_count`` commits and, if it ``rewrote``, removed others."""
+    """A published transaction in short: it added ``commit_count`` commits and, if it ``rewrote``, removed others.
+
+    ``rules`` is the hash of the settings and lists that decided which of the commit's files are indexed.
+    """
 
     number: int
     commit: str
     commit_count: int = 0
     name: str = ""  # the version's name at that time, "" if not known to differ from its name now
     rewrote: bool = False
+    rules: str = ""
 
 
 class History(Protocol):

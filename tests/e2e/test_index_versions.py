@@ -1,6 +1,7 @@
 """Tags, pull requests, commits and branches through a whole run, compared with git's listing."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -130,6 +131,24 @@ def test_a_commit_that_was_head_is_a_layer_without_files(repository, index, main
     report = index(Ref("commit", tip))
     assert (report.kind, report.base_paths, report.mask, report.chunks_written) == ("overlay", 0, 0, 0)
     assert live(index.workshop, Ref("commit", tip)) == repository.listing(tip)
+
+
+def test_a_commit_that_is_indexed_again_under_other_settings_is_answered_under_them(
+    repository, index, main, make_workshop
+):
+    tip = repository.git("rev-parse", "main").decode().strip()
+    other = replace(index.workshop, settings=make_workshop("other", scan={"exclude": ["src/f00.py"]}).settings)
+    other = replace(other, settings=other.settings.model_copy(update={"home": index.workshop.settings.home}))
+    index_repository(IndexRequest(repository.origin, Ref("commit", tip)), other)
+
+    def paths() -> set[str]:
+        asked = VersionQuery(commits=(VersionSpecifier("commit", tip),))
+        found = one_version(Catalog(index.workshop.store), "project", asked)
+        return {file.path for file in index.workshop.store.files(found.snapshot) if file.verdict == INDEXED}
+
+    assert paths() == set(FILES) - {"src/f00.py"}
+    index(Ref("branch", "main"), full=True)
+    assert paths() == set(FILES), "the newest transaction at the commit counts"
 
 
 @pytest.mark.parametrize(
