@@ -156,7 +156,7 @@ def _unpinned(store: DocumentStore, head: Head, repo: str) -> Iterator[tuple[int
 
 def _check_pins(store: DocumentStore, head: Head, repo: str) -> Iterator[Inconsistency]:
     for timeline, (base, number), exists in _unpinned(store, head, repo):
-        version = head.timelines[timeline].ref or f"timeline {timeline}"
+        version = head.timelines[timeline].version or f"timeline {timeline}"
         place = f"transaction {number} of timeline {base}"
         if exists:
             yield Inconsistency("pin", "", f"{version} does not pin its base, {place}")

@@ -25,6 +25,7 @@ from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.run.pipeline import index_repository
 from codequarry.ingest.source.source import rules_of_commit
 from codequarry.ingest.source.workspace import read_workspace
+from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.catalog.repositories import Repository, read_repository
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
@@ -104,9 +105,11 @@ def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun =
     Raise UsageError if files of an older commit are wrong, or if git can't repair the problem.
     """
     store, record = workshop.store, report.record
-    state = read_head(store).timelines[record.timeline]
+    head = read_head(store)
+    state = head.timelines[record.timeline]
     repository = _repository(store, record.repo)
-    _check_repairable(report, state.published)
+    is_current = record.timeline == current_timeline(head, record.repo, state.ref) and not state.former
+    _check_repairable(report, is_newest=is_current and record.number == state.published)
     if any(problem.kind == "vectors" for problem in report.problems):
         mend_vectors(workshop)
     mend_catalog(store, record.repo, state.ref, workshop.settings.indexing.grace_seconds)
@@ -120,14 +123,14 @@ def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun =
     return done
 
 
-def _check_repairable(report: FsckReport, published: int) -> None:
+def _check_repairable(report: FsckReport, *, is_newest: bool) -> None:
     if any(problem.kind == "counter" for problem in report.problems):
         raise UsageError(
             "the head document is older than the rows, so no transaction can repair them: restore both from the same "
             "backup, or index again into an empty store"
         )
     check_readable(report.problems)
-    if report.wrong_paths and report.record.number != published:
+    if report.wrong_paths and not is_newest:
         raise UsageError(
             f"{report.record.commit} is not the newest commit of {report.record.ref}, and older commits never change; "
             "repair the newest commit, and index this commit again with codequarry index ORIGIN --commit SHA"

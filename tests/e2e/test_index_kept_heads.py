@@ -4,14 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from codequarry.ingest.fsck.versions import check_version, repair_version
 from codequarry.ingest.garbage_collection.collector import collect_history
 from codequarry.ingest.removal.removal import remove_version
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 from codequarry.search_api.versions.catalog import Catalog
 from codequarry.search_api.versions.resolution import one_version
-from codequarry.shared.catalog.ledger import read_head
-from codequarry.shared.errors import NotIndexed
+from codequarry.shared.catalog.ledger import published_transactions, read_head
+from codequarry.shared.errors import NotIndexed, UsageError
 from codequarry.shared.model import INDEXED
 from codequarry.shared.versions.refs import Ref
 
@@ -132,6 +133,26 @@ def test_a_deleted_branch_keeps_its_heads(repository, index, whole):
     assert_kept(index.workshop, repository, first, second)
     with pytest.raises(NotIndexed, match=rf"branch 'dev' is no longer indexed.*until they expire: {second[:12]}"):
         seen(index.workshop, "branch", "dev")
+
+
+def test_the_commits_of_an_ended_version_are_checked_but_not_rewritten(repository, index):
+    index()
+    repository.git("checkout", "--quiet", "-b", "dev")
+    commit_files(repository, 0)
+    index(DEV)
+    store = index.workshop.store
+    [timeline] = [key for key, state in read_head(store).timelines.items() if state.ref == DEV.key]
+    repository.git("checkout", "--quiet", "main")
+    repository.git("branch", "--delete", "--force", "dev")
+    index()
+    [record] = published_transactions(store, read_head(store), timeline)
+    assert check_version(record, index.workshop).problems == ()
+    store.retire(timeline, read_head(store).counter, ["src/f00.py"], ())
+    report = check_version(record, index.workshop)
+    assert report.problems == (), "the snapshot of the commit does not see later retirements"
+    store.purge([timeline])
+    with pytest.raises(UsageError, match="older commits never change"):
+        repair_version(check_version(record, index.workshop), index.workshop)
 
 
 def test_a_squash_merged_pull_request_keeps_its_heads(repository, index):
