@@ -26,7 +26,7 @@ def index(
     workspace: Annotated[str | None, typer.Option(metavar="PATH", help="A working tree with local changes.")] = None,
     default: Annotated[bool, typer.Option("--default", help="Make it the branch searched by default.")] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Start over instead of indexing only what changed.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Start over; forget earlier commits.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost and change nothing.")] = False,
     max_chunks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop above N chunks.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop above N tokens to embed.")] = None,

@@ -55,8 +55,8 @@ def remove(
 ) -> None:
     """Remove a repository, or one version of it.
 
-    A repository is removed with its chunks, its mirror, and the vectors that no other repository uses. A version is a
-    layer that `codequarry index` can create again, so removing it needs no confirmation.
+    A repository is removed with its chunks, its mirror, and the vectors that no other repository uses. A version is
+    removed with its earlier commits; `codequarry index` can index it again, so removing it needs no confirmation.
     """
     ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
     if ref is not None:
