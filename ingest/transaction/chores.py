@@ -140,7 +140,7 @@ def _chosen(notes: Iterable[Document], repo: str | None) -> list[Document]:
     for note in notes:
         if note.body.get(REPO) in ("", None, repo):
             own.append(note)
-        elif seconds_since(note.body[AT]) > LEFT_SECONDS:
+        elif seconds_since(str(note.body[AT])) > LEFT_SECONDS:
             left.append(note)
     return own + sorted(left, key=lambda note: str(note.body[AT]))[:1]
 
