@@ -26,7 +26,7 @@ from codequarry.shared.errors import Conflict
 from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head
-from codequarry.shared.versions.transactions import TransactionRecord, drop_timeline, raise_floor
+from codequarry.shared.versions.transactions import TransactionRecord, drop_timeline, drop_unused, raise_floor
 
 # How many other versions each run collects, in turn, so that branches that are no longer indexed are collected too.
 OTHERS_PER_RUN = 5
@@ -142,9 +142,13 @@ def _expire(store: DocumentStore, repo: str, cuts: Sequence[HistoryCut], clock: 
 
 
 def _with_cuts(head: Head, cuts: Iterable[HistoryCut]) -> tuple[Head, list[HistoryCut]]:
+    """Raise the floors first: a commit that expires may be what still needs a timeline that is to be dropped."""
     applied: list[HistoryCut] = []
+    dropping = [cut for cut in cuts if cut.dropped]
     for cut in cuts:
-        with suppress(Conflict):
-            head = apply_cut(head, cut)
-            applied.append(cut)
-    return head, applied
+        if not cut.dropped:
+            with suppress(Conflict):
+                head = apply_cut(head, cut)
+                applied.append(cut)
+    head, dropped = drop_unused(head, {cut.timeline: cut.published for cut in dropping})
+    return head, [*applied, *(cut for cut in dropping if cut.timeline in dropped)]

@@ -33,10 +33,14 @@ def swept_key(timeline: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RetentionLimits:
-    """How much history a repository keeps: a commit beyond either limit expires, but the newest never does."""
+    """How much history a repository keeps: a commit beyond either limit expires, but the newest never does.
+
+    ``ended`` is how many of its versions that have ended, or that only searches asked for, are kept.
+    """
 
     commits: int
     days: float
+    ended: int = 1000
 
     @classmethod
     def of(cls, settings: RetentionSettings, repo: str) -> "RetentionLimits":
@@ -44,7 +48,7 @@ class RetentionLimits:
         own = settings.repositories.get(repo)
         commits = own.keep_commits if own and own.keep_commits is not None else settings.keep_commits
         days = own.keep_days if own and own.keep_days is not None else settings.keep_days
-        return cls(commits, days)
+        return cls(commits, days, settings.keep_ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +104,11 @@ def expired_histories(
 ) -> frozenset[VersionHistory]:
     """Return the histories whose newest commit has expired, although nothing replaced it.
 
-    Its version ended, or only searches asked for it, and that is longer ago than the limits allow. Of these versions
-    of a repository, as many are kept as commits of a branch. What a search asked for stays for a day in any case.
+    Its version ended, or only searches asked for it, and that is longer ago than the limits allow, or newer ones fill
+    the place. What a search asked for stays for a day in any case.
     """
     aging = sorted((history for history in found if history.expiring_since), key=lambda history: history.expiring_since)
-    surplus = aging[: max(0, len(aging) - limits.commits)]
+    surplus = aging[: max(0, len(aging) - limits.ended)]
 
     def is_older(history: VersionHistory, days: float) -> bool:
         return _moment(history.expiring_since, now) < now - timedelta(days=days)

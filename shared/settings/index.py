@@ -33,5 +33,6 @@ class RetentionSettings(Section):
 
     keep_commits: int = Field(default=200, ge=1, description="number of newest indexed commits kept per branch")
     keep_days: float = Field(default=90, ge=0, description="how long a commit is kept after another became head")
+    keep_ended: int = Field(default=1000, ge=0, description="number of deleted branches, tags... kept per repository")
     grace_seconds: float = Field(default=60, ge=0, description="delay before expired rows are deleted")
     repositories: dict[str, KeptHistory] = Field(default={})

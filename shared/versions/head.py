@@ -1,61 +1,15 @@
 """The head document, the only place that says what exists and what is visible. Only data types, no rules."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from codequarry.shared.model import PathGlobs
+from codequarry.shared.versions.former_lines import is_line, of_lines, to_line
+from codequarry.shared.versions.timeline import Lease, Place, Timeline
 
-Place = tuple[int, int]
-"""A state of a timeline: the timeline, and the number of one of its published transactions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """The right to write to a timeline; ``number`` is the transaction, ``beat`` counts up while the holder is alive.
-
-    ``base`` is the place that the transaction's overlay will lie on; from now on, the collector keeps it.
-    """
-
-    holder: str
-    number: int
-    beat: int = 0
-    base: Place | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """One line of history; ``published`` is the newest transaction that readers see, 0 before the first.
-
-    ``ref`` is the key of its version (``refs.py``), empty for present and former default branches, which ``branch``
-    names instead. ``floor`` is the oldest number that readers may ask for. ``pins`` are the bases of an overlay's
-    retained transactions, empty for other timelines. A ``gone`` timeline has lost its version, and stays only until no
-    overlay lies on it. ``repo_id`` is the id of its repository, even if another repository is called ``repo`` later;
-    all timelines of a name have the same id.
-
-    A timeline that no longer shows the newest state of its version, because the version was deleted, outgrew its layer
-    or became the default branch, has the key in ``former`` instead of ``ref``. Its commits stay searchable.
-    ``expiring_since`` (ISO 8601) is the time from which its newest commit ages; empty while that commit is current.
-    """
-
-    repo: str
-    published: int = 0
-    commit: str = ""
-    lease: Lease | None = None
-    ref: str = ""
-    floor: int = 0
-    pins: frozenset[Place] = frozenset()
-    branch: str = ""
-    gone: bool = False
-    repo_id: str = ""
-    former: str = ""
-    expiring_since: str = ""
-
-    @property
-    def version(self) -> str:
-        """The key of the version that the timeline shows or showed; empty for default branches."""
-        return self.ref or self.former
-
+__all__ = ["Head", "Lease", "Move", "Place", "Timeline"]
 
 # The head document's key in the catalog.
 HEAD_KEY = "head"
@@ -78,7 +32,8 @@ class Move:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+# Not slotted, because what is derived from the timelines is cached.
+@dataclass(frozen=True)
 class Head:
     """The newest number, the numbers that no reader sees, every timeline, and each repository's default timeline.
 
@@ -100,9 +55,17 @@ class Head:
         """The numbers that no reader sees: open or aborted."""
         return self.aborted | frozenset(self.open)
 
+    @cached_property
+    def by_repo(self) -> Mapping[str, Sequence[int]]:
+        """The timelines of each repository."""
+        found: dict[str, list[int]] = {}
+        for key, state in self.timelines.items():
+            found.setdefault(state.repo, []).append(key)
+        return found
+
     def of_repo(self, repo: str) -> Iterator[int]:
         """Yield the timelines of a repository."""
-        return (key for key, state in self.timelines.items() if state.repo == repo)
+        return iter(self.by_repo.get(repo, ()))
 
     def id_of_repo(self, repo: str) -> str | None:
         """Return the id of the repository that has this name in the index, or None if it has no timeline."""
@@ -113,10 +76,13 @@ class Head:
         default = self.defaults.get(repo)
         return "" if default is None else self.timelines[default].branch
 
+    @cached_property
+    def _pinned(self) -> Mapping[int, frozenset[int]]:
+        return pinned_numbers(self.timelines.values())
+
     def pinned(self, timeline: int) -> frozenset[int]:
         """Return the numbers of a timeline that overlays lie on, or will lie on once published."""
-        places = {place for state in self.timelines.values() for place in _held_places(state)}
-        return frozenset(number for owner, number in places if owner == timeline)
+        return self._pinned.get(timeline, frozenset())
 
     def to_json(self) -> dict[str, Any]:
         """Return the document as it is stored."""
@@ -124,7 +90,10 @@ class Head:
             "counter": self.counter,
             "open": {str(number): timeline for number, timeline in self.open.items()},
             "aborted": sorted(self.aborted),
-            "timelines": {str(key): _timeline_to_json(value) for key, value in self.timelines.items()},
+            "timelines": {
+                str(key): _timeline_to_json(value) for key, value in self.timelines.items() if not is_line(value)
+            },
+            "former": _former_to_json(self.timelines),
             "defaults": dict(self.defaults),
         }
         return body | ({MOVE: asdict(self.move)} if self.move else {})
@@ -136,10 +105,35 @@ class Head:
             counter=body["counter"],
             open={int(number): timeline for number, timeline in body["open"].items()},
             aborted=frozenset(body["aborted"]),
-            timelines={int(key): _timeline_from_json(value) for key, value in body["timelines"].items()},
+            timelines=_timelines_from_json(body),
             defaults=dict(body["defaults"]),
             move=Move(**body[MOVE]) if body.get(MOVE) else None,
         )
+
+
+def pinned_numbers(states: Iterable[Timeline]) -> Mapping[int, frozenset[int]]:
+    """Return, by timeline, the numbers that overlays lie on, or will lie on once published."""
+    found: dict[int, set[int]] = {}
+    for state in states:
+        for owner, number in _held_places(state):
+            found.setdefault(owner, set()).add(number)
+    return {owner: frozenset(numbers) for owner, numbers in found.items()}
+
+
+def _former_to_json(timelines: Mapping[int, Timeline]) -> list[list[str]]:
+    """Return the name and id of each repository with former timelines, and their lines."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for key, state in timelines.items():
+        if is_line(state):
+            lines.setdefault((state.repo, state.repo_id), []).append(to_line(key, state))
+    return [[repo, repo_id, "\n".join(found)] for (repo, repo_id), found in lines.items()]
+
+
+def _timelines_from_json(body: Mapping[str, Any]) -> dict[int, Timeline]:
+    timelines = {int(key): _timeline_from_json(value) for key, value in body["timelines"].items()}
+    for repo, repo_id, lines in body.get("former", ()):
+        timelines |= of_lines(repo, repo_id, lines)
+    return timelines
 
 
 def _held_places(state: Timeline) -> frozenset[Place]:

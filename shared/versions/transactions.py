@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from codequarry.shared.errors import Conflict, IndexMoved, LeaseHeld
-from codequarry.shared.versions.head import Head, Lease, Place, Timeline
+from codequarry.shared.versions.head import Head, Lease, Place, Timeline, pinned_numbers
 
 # A transaction's rules begin with this if its secrets were masked. Otherwise its rows hold unmasked secrets, because an
 # older version wrote them or [secrets] action was "off".
@@ -200,6 +200,23 @@ def drop_timeline(head: Head, timeline: int) -> Head:
     if head.pinned(timeline):
         raise Conflict(f"an overlay lies on timeline {timeline}")
     return _without(head, {timeline})
+
+
+def drop_unused(head: Head, published: Mapping[int, int]) -> tuple[Head, frozenset[int]]:
+    """Drop timelines in one pass, and return those that were dropped.
+
+    ``published`` has the number that each had when this was decided. A timeline that has moved on, has a lease, is the
+    default of its repository, or is needed by an overlay that is not dropped stays.
+    """
+    defaults = frozenset(head.defaults.values())
+    going = {
+        key
+        for key, number in published.items()
+        if (state := head.timelines.get(key)) and (state.published, state.lease) == (number, None)
+    } - defaults
+    while needed := going & pinned_numbers(state for key, state in head.timelines.items() if key not in going).keys():
+        going -= needed
+    return _without(head, going), frozenset(going)
 
 
 def drop_name(head: Head, timeline: int) -> Head:

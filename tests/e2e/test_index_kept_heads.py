@@ -206,7 +206,7 @@ def test_an_ended_version_expires_after_keep_days_and_its_rows_are_deleted(repos
 
 
 def test_of_many_ended_versions_the_newest_are_kept(repository, make_workshop):
-    workshop = make_workshop(retention={"keep_commits": 3})
+    workshop = make_workshop(retention={"keep_ended": 3})
 
     def index(ref: Ref | None = None):
         return index_repository(IndexRequest(repository.origin, ref), workshop)

@@ -162,12 +162,15 @@ def test_an_ended_version_expires_after_keep_days():
 
 def test_of_many_ended_versions_those_that_ended_last_are_kept():
     found = [VersionHistory((1,)), *(aging(number, number) for number in range(2, 8))]
-    assert {history.timelines for history in expired_histories(found, RetentionLimits(4, 90), NOW)} == {(6,), (7,)}
+    assert {history.timelines for history in expired_histories(found, RetentionLimits(200, 90, ended=4), NOW)} == {
+        (6,),
+        (7,),
+    }
 
 
 def test_a_version_that_a_search_asked_for_stays_for_a_day_whatever_the_limits():
     young, old = aging(2, 0.5, ended=False), aging(3, 1.5, ended=False)
-    assert expired_histories([young, old], RetentionLimits(1, 0), NOW) == {old}
+    assert expired_histories([young, old], RetentionLimits(1, 0, ended=0), NOW) == {old}
     assert expired_histories([young, aging(4, 0.5)], RetentionLimits(1, 0), NOW) == {aging(4, 0.5)}
 
 
