@@ -10,12 +10,12 @@ from codequarry.ingest.git.hashing import blob_of
 from codequarry.ingest.git.mirrors import ignore_message, open_access
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
-from codequarry.ingest.git.paths import printable, raw
 from codequarry.ingest.git.process import run_git
 from codequarry.ingest.git.remote import Listing
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, check_count
 from codequarry.ingest.request.wanted_version import Wanted
 from codequarry.ingest.source.source import FileSource, NoteFound, fetch_source, rules_of_tree, take_any
+from codequarry.shared.paths import printable, raw
 from codequarry.shared.repositories.followed_versions import settings_for
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.stop_request import check_stop
