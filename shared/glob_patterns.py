@@ -135,7 +135,7 @@ def _bracket(body: str, position: int) -> tuple[str, int, str]:
         members, position = _member(body, position)
         doubt = doubt or next(filter(None, map(_doubt, members)), "")
         spans += members
-    inside = "".join(_span(low, high) for low, high in spans)
+    inside = "".join(map(_span, spans))
     if negated:
         return f"[^/{inside}]", position + 1, doubt
     # RE2 has no empty class and cannot subtract classes, so each member excludes the slash.
@@ -178,9 +178,9 @@ def _unclosed() -> NotAPattern:
     return NotAPattern("its bracket is not closed")
 
 
-def _span(low: str, high: str) -> str:
+def _span(span: str) -> str:
     """Return a range of characters without the slash; git reads a reversed range as its first character."""
-    high = max(low, high)
+    low, high = span[0], max(span)
     spans = [(low, high)] if not low <= "/" <= high else [(low, "."), ("0", high)]
     return "".join(f"{_escaped(first)}-{_escaped(last)}" for first, last in spans if first <= last)
 
