@@ -59,6 +59,9 @@ MAX_TAILS = 100
 # OpenSearch refuses longer regular expressions (index.max_regex_length).
 MAX_REGEX_CHARACTERS = 1000
 
+# A part of a path in a glob: escaped characters, closed brackets, and others.
+_WELL_FORMED = re.compile(r"(?:\\.|\[(?:[!^].|[^!^])[^]]*\]|[^\\[])*", re.DOTALL)
+
 
 def check_filters(filters: Filters) -> None:
     """Raise UnknownName for a field that does not exist, UsageError for an invalid value or glob."""
@@ -69,7 +72,7 @@ def check_filters(filters: Filters) -> None:
         if kind == "boolean" and (wrong := [value for value in values if value not in BOOLEANS]):
             raise UsageError(f"filter '{name}' must be true or false, not '{wrong[0]}'")
     for glob in (*filters.paths.include, *filters.paths.exclude):
-        glob_to_regex(glob)
+        check_glob(glob)
 
 
 def accepted_values(name: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -118,6 +121,20 @@ def glob_to_regex(glob: str) -> str:
     line breaks. Raise UsageError if the glob is empty, too long or not supported.
     """
     return _translate(glob, _COMMON)
+
+
+def check_glob(glob: str) -> None:
+    """Raise UsageError for a glob that ``glob_to_regex`` refuses, or that has a bracket or a backslash by mistake.
+
+    Grants made before this check still match such characters literally.
+    """
+    glob_to_regex(glob)
+    for segment in glob.split("/"):
+        if not _WELL_FORMED.fullmatch(segment):
+            fault = "ends with a backslash" if segment.endswith("\\") else "has a bracket that is not closed"
+            raise UsageError(
+                f"path glob '{glob[:40]}': '{segment[:40]}' {fault}; write \\[ or \\\\ for the character itself"
+            )
 
 
 @lru_cache(maxsize=256)

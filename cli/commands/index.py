@@ -1,6 +1,8 @@
 """`codequarry index`: indexes a repository or a version of it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -68,10 +70,17 @@ def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None
     for part in (report.default_branch, report):
         if part and part.name_note:
             note(f"note: {part.name_note}")
+    _warn(*(part.warnings for part in (report.default_branch, report) if part))
     if as_json:
         write_json(asdict(report))
     else:
         show_report(report)
+
+
+def _warn(*warnings: Sequence[str]) -> None:
+    """Write warnings to stderr, once if several versions have the same."""
+    for warning in dict.fromkeys(chain(*warnings)):
+        note(f"warning: {warning}")
 
 
 def _erased(report: "IndexReport", workshop: "Workshop") -> "IndexReport":
@@ -95,6 +104,7 @@ def _estimate(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> N
 
     with progress.shown() as observe:
         found = estimate(request, workshop, observe)
+    _warn(found.warnings)
     if as_json:
         write_json(estimate_to_json(found))
     else:

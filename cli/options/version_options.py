@@ -58,7 +58,7 @@ def _is_top(folder: "Path") -> bool:
 
 def _as_text(name: str) -> str:
     """Return a name as the index stores it: escaped if it is not UTF-8."""
-    from codequarry.ingest.git.paths import printable
+    from codequarry.shared.paths import printable
 
     try:
         name.encode()

@@ -11,7 +11,9 @@ from codequarry.ingest.chunking.source_file import PathLabels
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.ingest.files.kinds import is_minified_name, kind_of_path
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
-from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.ingest.secrets.allow_list import warnings_of_allow_file
+from codequarry.ingest.secrets.policy import ALLOW_FILE, SecretRules
+from codequarry.shared.glob_patterns import GLOBS_VERSION
 from codequarry.shared.globs import globs_of_file, globs_of_setting
 from codequarry.shared.model import KindOfFile
 from codequarry.shared.versions.transactions import MASKED
@@ -21,9 +23,8 @@ if TYPE_CHECKING:
 
 # Part of every rules hash. Increase it when the rules in this file, kinds.py or content.py change.
 SCANNER_VERSION = 1
-# Part of the hash of a run's rules, not of a file's. Increase it when the same pattern comes to match other paths.
-GLOBS_VERSION = 2
 IGNORE_FILE = ".codequarryignore"
+MOST_WARNINGS = 20
 
 # Linux's PATH_MAX. The data that the index keeps for a path grows with the square of its depth.
 MAX_PATH_BYTES = 4_096
@@ -76,22 +77,30 @@ class PathRules:
     """The settings and a commit's ignore file as rules for paths, without settings classes, which are slow to load."""
 
     def __init__(
-        self, settings: "SettingsModel", ignore_lines: Sequence[str] = (), allow_lines: Sequence[str] = ()
+        self,
+        settings: "SettingsModel",
+        ignore_lines: Sequence[str] = (),
+        allow_lines: Sequence[str] = (),
+        unread: Sequence[str] = (),
     ) -> None:
-        """Read the rules; raise UsageError for a bad pattern in the settings, LimitExceeded for a huge ignore file."""
+        """Read the rules; raise UsageError for a bad pattern in the settings, LimitExceeded for a huge ignore file.
+
+        ``unread`` are warnings about lists that were not read; ``warnings`` adds those about lines without effect.
+        """
         scan = settings.scan
         self._max_file_bytes = scan.max_file_bytes
         self._language_map = dict(settings.languages.map)
         self._languages_on = settings.languages.only
         self._ignore = globs_of_file(IGNORE_FILE, ignore_lines)
         self._exclude = globs_of_setting("[scan] exclude", scan.exclude)
-        self._include = globs_of_setting("[scan] include", scan.include)
+        self._include = globs_of_setting("[scan] include", scan.include, select=True)
         self._labels = [
             (globs_of_setting("[[path_rules]] glob", [r.glob]), PathLabels(r.microservice, r.aggregate, r.tags))
             for r in settings.path_rules
         ]
         self._names_skipped = _names_skipped(scan)
         self.secrets = SecretRules.of(settings.secrets, allow_lines)
+        self.warnings = _shortened((*unread, *self._ignore.warnings, *warnings_of_allow_file(ALLOW_FILE, allow_lines)))
         self._content_rules = _digest(
             SCANNER_VERSION,
             CHUNKER_VERSION,
@@ -164,6 +173,12 @@ class PathRules:
                 microservice, aggregate = rule.microservice or microservice, rule.aggregate or aggregate
                 tags += [tag for tag in rule.tags if tag not in tags]
         return PathLabels(microservice, aggregate, tuple(tags))
+
+
+def _shortened(warnings: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first warnings and the number of the others: a list may have ten thousand lines without effect."""
+    left = len(warnings) - MOST_WARNINGS
+    return (*warnings[:MOST_WARNINGS], f"and {left:,} more warnings about such lines") if left > 0 else warnings
 
 
 def _names_skipped(scan: "ScanSettings") -> frozenset[str]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codequarry.ingest.git.file_tree import OUTSIDE
 from codequarry.ingest.git.local import LocalRepository, repository_around
 from codequarry.ingest.git.mirrors import open_environment
 from codequarry.ingest.git.origins import Origin, origin_of_record, parse_origin
@@ -56,7 +57,7 @@ class Checkout:
     @contextmanager
     def opened(self, mirror: Path) -> Iterator["OpenCheckout"]:
         """Prepare the checkout for listing; objects that its repository lacks may come from ``mirror``."""
-        with listed_view(self.repository, mirror / "objects") as view:
+        with listed_view(self.repository, mirror / "objects", self.environment) as view:
             yield OpenCheckout(self.folder, {**self.environment, "GIT_DIR": str(view)})
 
 
@@ -85,11 +86,21 @@ class OpenCheckout:
         last = None
         for line in self.git("ls-files", "-z", "-t", "-s", what="its files can't be listed").split(b"\0"):
             facts, _, path = line.partition(b"\t")
-            if not line or path == last:
+            # A forged index may name files outside of the working tree.
+            if not line or path == last or not OUTSIDE.isdisjoint(path.split(b"/")):
                 continue
             tag, mode, blob, _ = facts.split()
             last = path
             yield Tracked(path, mode.decode(), blob.decode(), tag == SKIPPED_ON_PURPOSE)
+
+    def modified(self) -> set[bytes]:
+        """Return the tracked files that differ from the index, as far as their sizes and times tell.
+
+        A file with another time need not differ; of a file with the same size and time, git knows that it does not.
+        """
+        # git would look into submodules, and obey their configuration.
+        command = ("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+        return set(self.git(*command, what="its changes can't be listed").split(b"\0")) - {b""}
 
     def untracked(self) -> Iterator[bytes]:
         """Yield the files that are neither tracked nor ignored, except those of nested repositories."""

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from codequarry.ingest.git.hashing import blob_of, blob_of_file
 from codequarry.ingest.git.trees import SYMLINK
 from codequarry.shared.errors import GitError
 
 REGULAR, EXECUTABLE = "100644", "100755"
 # Maximum number of open handles. Files come folder by folder, so few handles are needed again later.
 MOST_HANDLES = 64
+# No part of a path in git is one of these.
+OUTSIDE = frozenset({b"", b".", b".."})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -59,17 +60,13 @@ class FileTree:
             data = file.read(most_bytes + 1) if file else None
         return data if data is not None and len(data) <= most_bytes else None
 
-    def blob(self, path: bytes, mode: str, like: str) -> tuple[str, int] | None:
-        """Return git's name (in the format of ``like``) and the size of a file or link, or None if it is gone."""
-        if mode == SYMLINK:
-            folder, name = self._parent(path)
-            try:
-                target = os.readlink(name, dir_fd=folder) if folder is not None else None
-            except OSError:
-                return None
-            return (blob_of(target, like), len(target)) if target is not None else None
-        with self._opened(path) as file:
-            return blob_of_file(file, like) if file else None
+    def link(self, path: bytes) -> bytes | None:
+        """Return the target of a symbolic link, or None if it is gone."""
+        folder, name = self._parent(path)
+        try:
+            return os.readlink(name, dir_fd=folder) if folder is not None else None
+        except OSError:
+            return None
 
     @contextmanager
     def _opened(self, path: bytes) -> Iterator[BinaryIO | None]:
@@ -101,7 +98,8 @@ class FileTree:
 
     def _parent(self, path: bytes) -> tuple[int | None, bytes]:
         parent, _, name = path.rpartition(b"/")
-        return self._handle(parent), name
+        # A forged index may name files outside of the folder.
+        return None if name in OUTSIDE else self._handle(parent), name
 
     def _handle(self, folder: bytes) -> int | None:
         """Return a handle of a folder, opened from its parent's handle, or None if part of the path is a link."""

@@ -9,12 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from codequarry.ingest.git.own_configuration import own_values
 from codequarry.ingest.git.plain_files import read_plain
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import GitError
 
-# Settings that change which files git lists, but not which programs it runs.
-SWITCHES = ("core.ignorecase", "core.precomposeunicode", "core.sparsecheckout", "core.sparsecheckoutcone")
+# Settings that change which files git lists or considers unchanged, but not which programs it runs.
+SWITCHES = (
+    "core.filemode",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.trustctime",
+)
+# Settings for line ends, and their values; any other value is a boolean.
+LINE_ENDS = {"core.autocrlf": frozenset({"input"}), "core.eol": frozenset({"lf", "crlf", "native"})}
 # Settings that hide refs from clients that fetch.
 HIDDEN = ("transfer.hiderefs", "uploadpack.hiderefs")
 TRUE = frozenset({"true", "yes", "on", "1", ""})
@@ -58,6 +68,16 @@ class Configuration:
         keys = [key for key in self.values if key.startswith("remote.") and key.endswith(".url")]
         keys.sort(key=lambda key: key != "remote.origin.url")
         return [(key[len("remote.") : -len(".url")], url) for key in keys for url in self.values[key]]
+
+    def line_ends(self, environment: Mapping[str, str]) -> str:
+        """Return configuration text with the line ends of a working tree; our user's and the system's are defaults."""
+        lines = ["[core]", "\tsafecrlf = false"]
+        for key, words in LINE_ENDS.items():
+            values = (*own_values(key, environment), *self.values.get(key, ()))
+            value = values[-1].lower() if values else None
+            if value is not None:
+                lines.append(f"\t{key.partition('.')[2]} = {value if value in words else str(value in TRUE).lower()}")
+        return "\n".join(lines) + "\n"
 
     def carried(self) -> str:
         """Return our configuration text for a view of the repository, with the repository's validated values."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from codequarry.ingest.git.mirrors import RemoteAccess
-from codequarry.ingest.git.paths import printable, raw
 from codequarry.shared.errors import NotAtOrigin
+from codequarry.shared.paths import printable, raw
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref
 
 # A server that takes longer to list its refs is considered silent; a clone may take much longer.

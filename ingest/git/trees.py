@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from codequarry.ingest.git.paths import printable
 from codequarry.shared.errors import GitError, LimitExceeded
+from codequarry.shared.paths import printable
 
 SYMLINK, SUBMODULE, TREE = "120000", "160000", "040000"
 # Hardly any repository has more files in one commit. Each file takes about 400 bytes in the run's process.

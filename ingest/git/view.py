@@ -7,7 +7,7 @@ and refs by reference and copies the small files. Each file is checked first: gi
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def served_view(repository: LocalRepository, lenders: Sequence[Path] = ()) -> It
 
 
 @contextmanager
-def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[Path]:
+def listed_view(repository: LocalRepository, mirror_objects: Path, environment: Mapping[str, str]) -> Iterator[Path]:
     """Yield a folder through which git lists the working tree; its borrowed objects come from our mirror."""
     with _new_view(repository) as view:
         own = repository.common / "objects"
@@ -46,7 +46,10 @@ def listed_view(repository: LocalRepository, mirror_objects: Path) -> Iterator[P
             _copy(repository.folder / "index", view / "index", INDEX_BYTES)
             for shared in repository.folder.glob("sharedindex.*"):
                 _copy(shared, view / shared.name, INDEX_BYTES)
-            _copy(repository.common / "info" / "exclude", view / "info" / "exclude", TEXT_BYTES)
+            for name in ("exclude", "attributes"):
+                _copy(repository.common / "info" / name, view / "info" / name, TEXT_BYTES)
+            with (view / "config").open("a") as file:
+                file.write(repository.configuration.line_ends(environment))
         yield view
 
 
@@ -102,8 +105,11 @@ def _quoted(path: bytes) -> bytes:
 def _copy(source: Path, target: Path, most_bytes: int) -> None:
     with open_plain(source, most_bytes) as file:
         if file:
+            status = os.fstat(file.fileno())
             with target.open("wb") as copy:
                 shutil.copyfileobj(file, copy, 1 << 20)
+            # git distrusts what its index says about files that are not older than the index.
+            os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def _borrowed(objects: Path) -> list[Path]:

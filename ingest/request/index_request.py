@@ -75,6 +75,8 @@ class IndexReport:
     ``masked`` counts the secrets of the published commit by rule, in ``masked_files`` files. If they were not masked
     before, the versions in ``masked_anew`` were indexed again too, the versions in ``unmasked`` could not be, and
     ``given_up`` older commits were dropped; ``erased`` is False until their rows are gone from the disk.
+
+    ``warnings`` name lines of the repository's own ignore and allow files that have no effect.
     """
 
     repo: str
@@ -108,6 +110,7 @@ class IndexReport:
     unmasked: tuple[str, ...] = ()
     given_up: int = 0
     erased: bool = True
+    warnings: tuple[str, ...] = ()
     default_branch: "IndexReport | None" = None
     former_default: "IndexReport | None" = None
 

@@ -48,6 +48,7 @@ class Estimate:
     ``cost`` requires [embedding] price_per_million_tokens. ``largest_files`` are (path, bytes, chunks),
     ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read.
     An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths.
+    ``warnings`` name lines of the repository's own ignore and allow files that have no effect.
     """
 
     repo: str
@@ -65,6 +66,7 @@ class Estimate:
     base_ref: str = ""
     base_commit: str = ""
     base_paths: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
         base_ref=base.record.ref if base else "",
         base_commit=base.record.commit if base else "",
         base_paths=base.paths if base else 0,
+        warnings=source.rules.warnings,
     )
 
 

@@ -1,13 +1,16 @@
 """Findings that the settings, or a repository's own file, allow to stay unmasked."""
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from codequarry.shared.glob_patterns import NotAPattern, parse_pattern, shown_line
 from codequarry.shared.globs import Globs, globs_of_file
 
-HASH_HEX = 64
+KINDS = ("path", "rule", "hash")
+_HASH = re.compile("[0-9a-f]{64}")
 
 
 def hash_of(secret: str) -> str:
@@ -39,12 +42,40 @@ class Allowed:
 @lru_cache(maxsize=8)
 def _globs(paths: tuple[str, ...]) -> Globs:
     # Compiled once, because every file of a repository is matched.
-    return globs_of_file("the list of allowed paths", paths)
+    return globs_of_file("the list of allowed paths", paths, select=True)
 
 
 def parse_allow_file(lines: Sequence[str]) -> Allowed:
     """Parse a repository's list: ``path:PATTERN``, ``rule:NAME`` or ``hash:SHA-256`` per line, # for comments."""
-    entries = [line.strip().partition(":") for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    found = {kind: [value.strip() for name, _, value in entries if name == kind] for kind in ("path", "rule", "hash")}
+    entries = [entry for _, entry in _entries(lines)]
+    found = {kind: [value for name, value in entries if name == kind] for kind in KINDS}
     hashes = (value.lower() for value in found["hash"])
     return Allowed(tuple(found["path"]), frozenset(found["rule"]), frozenset(hashes))
+
+
+def warnings_of_allow_file(name: str, lines: Sequence[str]) -> list[str]:
+    """Return warnings about the lines of a repository's list that have no effect."""
+    return [
+        f"{name}, line {number}: {why}" for number, (kind, value) in _entries(lines) if (why := _fault(kind, value))
+    ]
+
+
+def _fault(kind: str, value: str) -> str:
+    if kind == "path":
+        try:
+            pattern = parse_pattern(value)
+        except NotAPattern as error:
+            return f"'{shown_line(value)}' matches no path: {error}"
+        return f"'{pattern.line}' may not mean what it seems to: {pattern.doubt}" if pattern and pattern.doubt else ""
+    if kind == "hash":
+        return "" if _HASH.fullmatch(value.lower()) else "a hash must have 64 hexadecimal digits"
+    return "" if kind in KINDS else f"'{shown_line(kind)}' is not understood; write path:, rule: or hash: and a value"
+
+
+def _entries(lines: Sequence[str]) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Yield the number, kind and value of each line that is neither blank nor a comment."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            kind, _, value = line.partition(":")
+            # The patterns of .gitignore may end with an escaped space.
+            yield number, (kind.strip(), value.lstrip() if kind.strip() == "path" else value.strip())

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from codequarry.ingest.secrets.allow_list import Allowed, parse_allow_file
+from codequarry.shared.glob_patterns import GLOBS_VERSION
 from codequarry.shared.globs import globs_of_setting
 
 if TYPE_CHECKING:  # the processes that list and read files load no settings
@@ -56,7 +57,8 @@ class SecretRules:
     def digest(self) -> str:
         """A string of everything that decides what is masked: action, detector, rules, and what is allowed."""
         allowed = (self.allowed.paths, sorted(self.allowed.rules), sorted(self.allowed.hashes))
-        return f"{self.action}:{DETECTOR_VERSION}:{_rule_files() if self.is_on else ''}:{allowed}"
+        patterns = f":{GLOBS_VERSION}" if self.allowed.paths else ""
+        return f"{self.action}:{DETECTOR_VERSION}:{_rule_files() if self.is_on else ''}:{allowed}{patterns}"
 
 
 @lru_cache(maxsize=1)

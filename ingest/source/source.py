@@ -16,7 +16,7 @@ from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.git.remote import HEAD, Listing, raise_not_found
-from codequarry.ingest.git.trees import TreeEntry, file_at
+from codequarry.ingest.git.trees import SUBMODULE, TreeEntry, file_at
 from codequarry.ingest.request.index_request import IndexRequest
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.request.wanted_version import Wanted, other_versions
@@ -25,6 +25,7 @@ from codequarry.ingest.source.target import IndexTarget
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.catalog.repositories import Repository, update_repository
 from codequarry.shared.errors import GitError, LimitExceeded
+from codequarry.shared.glob_patterns import lines_of_file
 from codequarry.shared.repositories.followed_versions import settings_for
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.settings.config import SettingsModel
@@ -197,14 +198,23 @@ def rules_of_commit(settings: SettingsModel, mirror: Mirror, commit: str) -> Pat
 def rules_of_tree(settings: SettingsModel, mirror: Mirror, find: Callable[[str], TreeEntry | None]) -> PathRules:
     """Return the path rules from the settings and from a version's own lists; ``find`` returns the entry at a path."""
     most_bytes = settings.scan.max_file_bytes
-    ignored = _read_list(mirror, find(IGNORE_FILE), most_bytes)
-    obeyed = settings.secrets.repository_allow_file
-    return PathRules(settings, ignored, _read_list(mirror, find(ALLOW_FILE), most_bytes) if obeyed else ())
+    ignored, unread = _read_list(mirror, IGNORE_FILE, find, most_bytes)
+    if not settings.secrets.repository_allow_file:
+        return PathRules(settings, ignored, unread=unread)
+    allowed, also_unread = _read_list(mirror, ALLOW_FILE, find, most_bytes)
+    return PathRules(settings, ignored, allowed, unread=unread + also_unread)
 
 
-def _read_list(mirror: Mirror, entry: TreeEntry | None, most_bytes: int) -> list[str]:
-    """Return the lines of a list at the root; empty if the list is missing, a link or larger than ``most_bytes``."""
-    if entry is None or entry.mode not in REGULAR_MODES or entry.size > most_bytes:
-        return []
+def _read_list(
+    mirror: Mirror, name: str, find: Callable[[str], TreeEntry | None], most_bytes: int
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the lines of a list at the root, and a warning if the list is there but not read."""
+    entry = find(name)
+    if entry is None or entry.mode == SUBMODULE:
+        return [], ()
+    if entry.mode not in REGULAR_MODES:
+        return [], (f"{name} has no effect: it is a symbolic link, and links are never followed",)
+    if entry.size > most_bytes:
+        return [], (f"{name} has no effect: it is larger than [scan] max_file_bytes ({most_bytes:,} bytes)",)
     with BlobReader(mirror) as blobs:
-        return blobs.read(entry.blob).decode(errors="replace").splitlines()
+        return lines_of_file(blobs.read(entry.blob)), ()

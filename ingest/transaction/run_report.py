@@ -104,4 +104,5 @@ def report(
         dropped=run.dropped,
         masked_files=outcome.summary.masked_files,
         masked=dict(outcome.summary.masked),
+        warnings=run.source.rules.warnings,
     )

@@ -148,6 +148,8 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
                 wish=_wish(job),
             )
             report = index_repository(request, workshop, sign.observe)
+            for warning in report.warnings:
+                log.warning("a line of the repository's lists has no effect", detail=warning)
             return "" if report.kind == "gone" else report.commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error

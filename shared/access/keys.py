@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from codequarry.shared.access.grants import LOST, PENDING, SCOPES, Grant, KeyScope, Principal
 from codequarry.shared.errors import UnknownName, UsageError
-from codequarry.shared.filters import glob_to_regex
+from codequarry.shared.filters import check_glob
 from codequarry.shared.model import PathGlobs
 
 TOKEN_PREFIX = "cq"
@@ -181,7 +181,7 @@ def check_grants(grants: Sequence[Grant]) -> None:
         if len(globs) > MAX_GLOBS:
             raise UsageError(f"a grant can have at most {MAX_GLOBS} path globs")
         for glob in globs:
-            glob_to_regex(glob)
+            check_glob(glob)
 
 
 def rotated(key: ApiKey, keep: timedelta, expires_at: str = "") -> tuple[ApiKey, str]:

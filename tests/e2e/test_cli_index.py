@@ -49,6 +49,26 @@ def test_the_report_as_json(workspace: Any) -> None:
     assert body["embedded"] > 0
 
 
+def test_a_mistaken_line_of_the_ignore_file_is_named_and_the_others_count(workspace: Any) -> None:
+    repository = workspace.repository("project", FILES | {".codequarryignore": "[a\n*.go\n"})
+    warning = ".codequarryignore, line 1: '[a' matches no path: its bracket is not closed"
+    planned = workspace.run("index", repository.folder, "--dry-run")
+    assert f"warning: {warning}\n" in planned.err
+    outcome = workspace.run("index", repository.folder)
+    assert outcome.code == 0
+    assert f"warning: {warning}\n" in outcome.err
+    assert "1 excluded" in outcome.out
+    assert workspace.run("index", repository.folder, "--json").json["warnings"] == [warning]
+
+
+@pytest.mark.parametrize("pattern", ["[a", "[z-a].txt", "[[:nope:]]", "./src"])
+def test_a_mistaken_pattern_of_the_settings_is_refused(workspace: Any, pattern: str) -> None:
+    repository = workspace.repository("project", FILES)
+    outcome = workspace.run("--set", f'scan.exclude=["{pattern}"]', "index", repository.folder)
+    assert outcome.code == 2
+    assert f"[scan] exclude: '{pattern}' is not a valid .gitignore pattern: " in outcome.err
+
+
 def test_a_second_run_reads_only_what_changed(workspace: Any, indexed: Any) -> None:
     before = indexed.git("rev-parse", "HEAD")
     indexed.commit({"src/retry.py": FILES["src/retry.py"] + "\n\ndef give_up() -> None:\n    raise OSError\n"})

@@ -210,3 +210,13 @@ def test_a_folder_that_is_not_a_working_tree_is_one_clear_line(tree, tmp_path, m
         tree.index(folder=plain / "missing")
     with pytest.raises(GitError, match="has no commits yet"):
         tree.index(folder=make_repository("empty").folder)
+
+
+def test_a_folder_with_the_name_of_the_ignore_file_has_no_effect(tree):
+    tree.repository.write(".codequarryignore", "f00.py\n")
+    tree.repository.commit()
+    tree.repository.remove(".codequarryignore")
+    tree.repository.write(".codequarryignore/rules", "*.py\n")
+    report = tree.index()
+    assert (report.skipped, report.warnings) == ({}, ())
+    assert {*FILES, ".codequarryignore/rules"} == tree.live().keys()

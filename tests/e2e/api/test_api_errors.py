@@ -34,6 +34,7 @@ pytestmark = pytest.mark.usefixtures("indexed")
         ({"query": "x -ref:main"}, "'-ref:' can't exclude versions"),
         ({"query": "/re[gx]/"}, "regular expressions are not available yet"),
         ({"query": "x", "filters": {"path": "!"}}, "glob"),
+        ({"query": "x", "filters": {"path": "src/[a"}}, "bracket that is not closed"),
         ({"query": "x", "filters": {"commit": "abc"}}, "7 to 64"),
         ({"query": "x", "cursor": "nonsense"}, "cursor"),
         ({"query": "x repo:core", "filters": {"repo": "site"}}, "contradict"),

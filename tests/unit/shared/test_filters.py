@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
+from codequarry.shared.access.grants import Grant
+from codequarry.shared.access.keys import check_grants
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.filters import (
     FILTERABLE_FIELDS,
@@ -97,6 +99,20 @@ class TestGlobs:
     def test_an_untranslatable_glob_is_an_error(self, glob):
         with pytest.raises(UsageError, match="glob"):
             glob_to_regex(glob)
+
+    @pytest.mark.parametrize("glob", ["[a", "src/[!]", "a\\", "a/b\\/c", "[a/b]", "x[", "[z-a]", "[[:alpha:]]"])
+    def test_a_mistaken_glob_is_refused_where_it_is_given(self, glob):
+        with pytest.raises(UsageError, match="path glob"):
+            check_filters(Filters(paths=PathGlobs((glob,))))
+        grant = Grant("app", PathGlobs((), (glob,)))
+        with pytest.raises(UsageError, match="path glob"):
+            check_grants([grant])
+
+    @pytest.mark.parametrize(
+        "glob", ["[ab]", "[]a]", "[!]a]", "\\[a", "a\\\\", "a]", "[[]id]", "app/[!a-c]*/**", "./a"]
+    )
+    def test_a_well_formed_glob_is_accepted(self, glob):
+        check_filters(Filters(paths=PathGlobs((glob,))))
 
     def test_a_path_must_be_included_and_not_excluded(self):
         globs = PathGlobs(("src", "*.md"), ("tests",))

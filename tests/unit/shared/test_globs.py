@@ -6,7 +6,7 @@ import time
 import pytest
 
 from codequarry.shared.errors import LimitExceeded, UsageError
-from codequarry.shared.glob_patterns import NotAPattern, parse_pattern
+from codequarry.shared.glob_patterns import NotAPattern, lines_of_file, parse_pattern
 from codequarry.shared.globs import MAX_PATTERN_CHARACTERS, MAX_PATTERNS, Verdict, globs_of_file, globs_of_setting
 
 
@@ -30,12 +30,65 @@ def test_an_invalid_line_does_not_affect_others(line):
 
 
 def test_the_last_matching_pattern_decides():
-    globs = globs_of_file("rules", ["*.log", "!keep.log", "# comment", "", "docs/", "!docs/api/"])
+    globs = globs_of_file("rules", ["*.log", "!keep.log", "# comment", "", "docs/*", "!docs/api/"])
     assert globs.verdict("a.log") == Verdict("*.log", True)
     assert globs.verdict("keep.log") == Verdict("!keep.log", False)
-    assert globs.verdict("docs/a.md") == Verdict("docs/", True)
+    assert globs.verdict("docs/a.md") == Verdict("docs/*", True)
     assert globs.verdict("docs/api/a.md") == Verdict("!docs/api/", False)
     assert globs.verdict("src/a.py") is None
+
+
+def test_nothing_below_an_excluded_folder_is_included_again():
+    globs = globs_of_file("rules", ["docs/", "!docs/api/", "!docs/api/a.md"])
+    assert globs.verdict("docs/api/a.md") == Verdict("docs/", True)
+
+
+def test_patterns_that_select_paths_can_take_a_folder_out_of_another():
+    globs = globs_of_setting("[scan] include", ["src/", "!src/gen/", "src/gen/keep/"], select=True)
+    assert globs.matches("src/a.py")
+    assert not globs.matches("src/gen/a.py")
+    assert globs.matches("src/gen/keep/a.py")
+    assert pickle.loads(pickle.dumps(globs)).matches("src/gen/keep/a.py")
+
+
+def test_lines_are_split_as_git_splits_them():
+    data = b"\xef\xbb\xbfa\r\nb\x0cc\n\xe2\x80\xa8d\r\xff\n\nlast"
+    assert lines_of_file(data) == ["a", "b\x0cc", "\u2028d\r\udcff", "", "last"]
+    assert lines_of_file(b"a\n") == ["a"]
+    assert lines_of_file(b"") == []
+
+
+def test_a_path_that_is_not_utf8_is_matched_by_its_bytes():
+    globs = globs_of_file("rules", lines_of_file(b"caf\xe9\n"))
+    assert globs.verdict("caf\\xe9") == Verdict("caf\\xe9", True)
+    assert globs_of_file("rules", ["caf?"]).matches("caf\\xe9")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("[a", "'[a' matches no path: its bracket is not closed"),
+        ("[[:nope:]]", "'[[:nope:]]' matches no path: there is no class [:nope:]"),
+        ("a\\", "'a\\' matches no path: it ends with a backslash that escapes nothing"),
+        ("./src", "'./src' matches no path: no path has the part '.'"),
+        ("a//b", "'a//b' matches no path: no path has an empty part"),
+        ("!", "'!' matches no path: it names no file or folder"),
+        ("[z-a]", "'[z-a]' may not mean what it seems to: a range in its brackets is reversed"),
+        ("[ä]", "'[ä]' may not mean what it seems to: git compares bytes"),
+        ("[\x1b", "'[\\x1b' matches no path"),
+    ],
+)
+def test_a_mistaken_line_is_named_in_a_warning_and_refused_in_a_setting(line, why):
+    globs = globs_of_file("rules", ["# comment", "*.log", line, ""])
+    [warning] = globs.warnings
+    assert warning.startswith(f"rules, line 3: {why}")
+    with pytest.raises(UsageError, match=r"^\[scan\] exclude: '.*' is not a valid \.gitignore pattern: "):
+        globs_of_setting("[scan] exclude", [line])
+
+
+@pytest.mark.parametrize("line", ["[[:alpha:]]", "[]a]", "[a-c]", "\\[a", "**/x", "a/**", "# [", "[a/./b]x"])
+def test_a_valid_line_has_no_warning(line):
+    assert globs_of_file("rules", [line]).warnings == ()
 
 
 def test_trailing_spaces_count_only_if_quoted():

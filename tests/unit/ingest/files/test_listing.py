@@ -13,9 +13,11 @@ from codequarry.ingest.files.lister import ListingOrder
 from codequarry.ingest.files.listing import list_files, lister_ahead
 from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.git.trees import SUBMODULE, TreeEntry, file_at
+from codequarry.ingest.source.source import rules_of_commit
 from codequarry.shared.errors import GitError, LimitExceeded, Stopped
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
+from codequarry.shared.settings.secrets import SecretSettings
 from codequarry.shared.stop_request import stoppable
 
 FILES = {"src/a.py": "a = 1\n", "vendor/b.go": "package b\n", "logs/c.log": "c\n", ".codequarryignore": "*.log\n"}
@@ -106,3 +108,50 @@ def test_a_killed_process_is_not_reported_as_a_limit(order):
 def test_a_folder_is_not_read_as_an_ignore_file(make_repository, fetch):
     fetched = fetch(make_repository(files={".codequarryignore/a": "x"}).origin)
     assert file_at(Path(fetched.mirror.folder), fetched.mirror.environment, fetched.commit, ".codequarryignore") is None
+    assert rules_of_commit(SettingsModel(), fetched.mirror, fetched.commit).digest == PathRules(SettingsModel()).digest
+
+
+def test_a_link_is_not_read_as_an_ignore_file_and_a_warning_says_so(make_repository, fetch):
+    repository = make_repository(files={"rules": "*.py\n"})
+    (repository.folder / ".codequarryignore").symlink_to("rules")
+    repository.commit()
+    fetched = fetch(repository.origin)
+    rules = rules_of_commit(SettingsModel(), fetched.mirror, fetched.commit)
+    assert rules.decide(TreeEntry("a.py", "100644", "b" * 40, 1)).skip is None
+    assert rules.warnings == (".codequarryignore has no effect: it is a symbolic link, and links are never followed",)
+
+
+def test_a_submodule_is_not_read_as_an_ignore_file(make_repository, fetch):
+    repository = make_repository(files={"a.py": "x = 1\n"})
+    head = repository.git("rev-parse", "HEAD").decode().strip()
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{head},.codequarryignore")
+    repository.git("commit", "--quiet", "--message", "submodule")
+    fetched = fetch(repository.origin)
+    assert rules_of_commit(SettingsModel(), fetched.mirror, fetched.commit).warnings == ()
+
+
+def test_an_ignore_file_that_is_too_large_is_not_read_and_a_warning_says_so(make_repository, fetch):
+    fetched = fetch(make_repository(files={".codequarryignore": "*.py\n" * 300_000}).origin)
+    [warning] = rules_of_commit(SettingsModel(), fetched.mirror, fetched.commit).warnings
+    assert warning == ".codequarryignore has no effect: it is larger than [scan] max_file_bytes (1,000,000 bytes)"
+
+
+def test_mistaken_lines_are_named_with_the_lists_and_their_numbers(make_repository, fetch):
+    files = {".codequarryignore": "[a\r\n*.py\r\n", ".codequarryallow": "path: [b\nrules: jwt\nhash: 12\nrule: jwt\n"}
+    fetched = fetch(make_repository(files=files).origin)
+    obeyed = SettingsModel(secrets=SecretSettings(repository_allow_file=True))
+    assert rules_of_commit(obeyed, fetched.mirror, fetched.commit).warnings == (
+        ".codequarryignore, line 1: '[a' matches no path: its bracket is not closed",
+        ".codequarryallow, line 1: '[b' matches no path: its bracket is not closed",
+        ".codequarryallow, line 2: 'rules' is not understood; write path:, rule: or hash: and a value",
+        ".codequarryallow, line 3: a hash must have 64 hexadecimal digits",
+    )
+    rules = rules_of_commit(SettingsModel(), fetched.mirror, fetched.commit)
+    assert len(rules.warnings) == 1
+    assert rules.decide(TreeEntry("a.py", "100644", "b" * 40, 1)).skip == "excluded"
+
+
+def test_only_the_first_warnings_are_listed():
+    rules = PathRules(SettingsModel(), ["[a"] * 50)
+    assert len(rules.warnings) == 21
+    assert rules.warnings[-1] == "and 30 more warnings about such lines"

@@ -139,6 +139,14 @@ def test_other_settings_keep_the_hash_of_a_file_and_change_the_digest(sections):
     assert PathRules(SettingsModel(**sections)).digest != PathRules(SettingsModel()).digest
 
 
+def test_new_rules_for_patterns_change_the_digest_but_not_the_rules_of_files(monkeypatch):
+    """So every version is evaluated again, but only files whose verdict changes are read."""
+    before, of_file = PathRules(SettingsModel(), ["*.log"]).digest, decide("a.py", "*.log").rules
+    monkeypatch.setattr("codequarry.ingest.files.scan.GLOBS_VERSION", 99)
+    assert PathRules(SettingsModel(), ["*.log"]).digest != before
+    assert decide("a.py", "*.log").rules == of_file
+
+
 def test_a_blob_as_file_and_as_link_has_different_hashes():
     assert decide("a", mode=SYMLINK).rules != decide("a").rules
     assert decide("a", mode="100755") == decide("a")

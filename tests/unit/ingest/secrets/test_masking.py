@@ -128,6 +128,22 @@ def test_an_invalid_pattern_of_the_settings_is_refused():
         SecretRules.of(SecretSettings(allow_paths=("[",)))
 
 
+def test_new_rules_for_patterns_change_only_the_rules_that_hold_patterns(monkeypatch):
+    """Otherwise every file of every repository would be read again."""
+    with_paths, without = SecretRules.of(SecretSettings(allow_paths=("a",))), SecretRules.of(SecretSettings())
+    before = with_paths.digest, without.digest
+    monkeypatch.setattr("codequarry.ingest.secrets.policy.GLOBS_VERSION", 99)
+    assert with_paths.digest != before[0]
+    assert without.digest == before[1]
+
+
+def test_an_allowed_folder_can_have_a_folder_taken_out():
+    allowed = parse_allow_file(["path: /tests/", "path: !/tests/real/", "path: a\\ "])
+    assert allowed.allows_path("tests/x.pem")
+    assert not allowed.allows_path("tests/real/x.pem")
+    assert allowed.allows_path("a ")
+
+
 def test_an_allow_file_names_paths_rules_and_hashes():
     allowed = parse_allow_file(["# ours", "", "path: tests/*.pem", "rule:jwt", "hash: ABC", "other: x"])
     assert allowed == Allowed(("tests/*.pem",), frozenset({"jwt"}), frozenset({"abc"}))

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codequarry.ingest.git.paths import printable, raw
+from codequarry.shared.paths import printable, raw
 
 # Bytes that matter for escaping: backslashes, escapes, valid and broken UTF-8, line ends and quotes.
 PIECES = st.sampled_from([b"a", b"\\", b"\\x", b"ff", b"\xff", b"\xc3", b"\xa9", b"\n", b'"', b"/", b"\\xff", b"x"])
