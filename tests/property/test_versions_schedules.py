@@ -67,7 +67,7 @@ CASES = (
     ((Rule.LEASE_TO_PUBLISH,), 2),
     ((Rule.FIXED_TARGET,), 20),
     ((Rule.SILENT_IS_NOT_RESUMED,), 132),
-    ((Rule.GIVEN_UP_WITH_LEASE,), 1305),
+    ((Rule.GIVEN_UP_WITH_LEASE,), 29_119),
     ((Rule.ABORT_FIRST,), 5),
     ((Rule.UNDO_REVIVES, Rule.ABORTED_IS_SPARED), 0),
     ((Rule.ABORTED_FOR_EVER,), 0),
