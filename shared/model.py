@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-SymbolType = Literal["file", "class", "interface", "enum", "function", "method", "block", "documentation", "config"]
+SymbolType = Literal[
+    "file", "class", "interface", "enum", "function", "method", "block", "documentation", "config", "commit", "diff",
+]  # fmt: skip
 SYMBOL_TYPES: tuple[SymbolType, ...] = (
-    "file", "class", "interface", "enum", "function", "method", "block", "documentation", "config",
+    "file", "class", "interface", "enum", "function", "method", "block", "documentation", "config", "commit", "diff",
 )  # fmt: skip
 KindOfFile = Literal["source", "test", "example", "generated", "vendored", "docs", "config", "lock"]
 KINDS_OF_FILE: tuple[KindOfFile, ...] = (
@@ -30,6 +32,10 @@ class Chunk:
 
     Lines count from 1, both ends inclusive; characters from 0 in the decoded file, end exclusive. ``text`` is the
     file's own text of those lines, with line endings. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
+
+    Commits are chunks too: a message, or what a commit changed in a file. Their ``blob`` is the commit, their ``path``
+    is one of ``commit_log.py``, and the last five fields are set. ``author`` is what the author filter reads: name and,
+    as the settings permit, e-mail address, in lower case. ``commit_day`` counts days since 1970, in UTC.
     """
 
     id: str
@@ -69,6 +75,11 @@ class Chunk:
     complexity_score: float | None = None
     masked: bool = False
     encoding: str | None = None
+    commit_author: str | None = None
+    commit_date: str | None = None
+    commit_message: str | None = None
+    author: str | None = None
+    commit_day: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +180,26 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitFilters:
+    """Filters on ``author`` and ``commit_day``; each name is lower-case and matches any part of the author.
+
+    Any of ``authors`` must match (unless there are none), and none of ``excluded``. Both days are included.
+    """
+
+    authors: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
     """Field filters, all of which must hold; each has a field and values, any of which may match."""
 
     terms: tuple[tuple[str, tuple[str, ...]], ...] = ()
     excluded: tuple[tuple[str, tuple[str, ...]], ...] = ()
     paths: PathGlobs = field(default_factory=PathGlobs)
+    commits: CommitFilters = field(default_factory=CommitFilters)
 
 
 @dataclass(frozen=True, slots=True)

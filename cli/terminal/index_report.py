@@ -40,6 +40,8 @@ def _show(report: "IndexReport") -> None:
         write(line)
     write(f"  files       {report.files_indexed:,} indexed, {skips(report.skipped)}")
     write(f"  chunks      {report.chunks_live:,}, {report.chunks_written:,} of them new")
+    if report.log_commits:
+        write(f"  history     {count(report.log_commits, 'commit')}, {count(report.log_diffs, 'changed file')} of them")
     write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
 
 

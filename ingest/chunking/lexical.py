@@ -3,10 +3,13 @@
 from codequarry.ingest.chunking.comments import summary
 from codequarry.shared.identifiers import split_identifier, tokenize
 from codequarry.shared.model import Chunk, Tokens
+from codequarry.shared.versions.commit_log import changed_path
 
 
 def lexical_tokens(chunk: Chunk) -> Tokens:
     """Return the chunk's lexical fields as the stores index them."""
+    if chunk.symbol_type in ("commit", "diff"):
+        return _tokens_of_commit(chunk)
     names = " ".join(dict.fromkeys(filter(None, (chunk.qualified_name, chunk.symbol_name, *chunk.defines))))
     return Tokens(
         symbol=tokenize(names),
@@ -15,6 +18,16 @@ def lexical_tokens(chunk: Chunk) -> Tokens:
         doc=tokenize(chunk.doc),
         body=tokenize(chunk.text),
     )
+
+
+def _tokens_of_commit(chunk: Chunk) -> Tokens:
+    """Return the lexical fields of a message, with the files that its commit changed, or of changed lines."""
+    if chunk.symbol_type == "commit":
+        subject = tokenize(chunk.commit_message or "")
+        return Tokens(signature=subject, path=tokenize(chunk.context), body=tokenize(chunk.text))
+    lines = "\n".join(line for line in chunk.text.split("\n") if not line.startswith("@@"))
+    path = tokenize(changed_path(chunk.path))
+    return Tokens(signature=tokenize(chunk.context), path=path, body=tokenize(lines))
 
 
 def embedded_text(chunk: Chunk) -> str:
@@ -29,5 +42,7 @@ def embedded_text(chunk: Chunk) -> str:
     about = summary(chunk.doc) if chunk.doc and chunk.doc[:40] not in chunk.text[:400] else ""
     words = " ".join(split_identifier(chunk.symbol_name or ""))
     names = (chunk.qualified_name or "", chunk.signature or "", words if " " in words else "")
-    lines = (chunk.path, chunk.context, *names, about, chunk.text.rstrip())
+    # The path of a commit's row names the commit.
+    path = changed_path(chunk.path) if chunk.symbol_type in ("commit", "diff") else chunk.path
+    lines = (path, chunk.context, *names, about, chunk.text.rstrip())
     return "\n".join(filter(None, lines))

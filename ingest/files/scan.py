@@ -193,7 +193,8 @@ def _names_skipped(scan: "ScanSettings") -> frozenset[str]:
 
 def _rules_digest(settings: "SettingsModel", content_rules: str, ignore_lines: Sequence[str]) -> str:
     path_rules = [rule.model_dump_json() for rule in settings.path_rules]
-    sections = (settings.scan.model_dump_json(), settings.languages.model_dump_json())
+    # The settings of the log change no file, but a run must bring the log up to date.
+    sections = tuple(section.model_dump_json() for section in (settings.scan, settings.languages, settings.history))
     return _digest(GLOBS_VERSION, content_rules, *sections, *path_rules, *ignore_lines)
 
 

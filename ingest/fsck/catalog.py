@@ -7,13 +7,14 @@ from functools import partial
 
 from codequarry.ingest.fsck.files import Inconsistency
 from codequarry.ingest.transaction.acquisition import undo_transaction
-from codequarry.ingest.transaction.chores import PURGE, UNDO, finish_chores
+from codequarry.ingest.transaction.chores import PURGE, UNDO, finish_chores, undo_rows
 from codequarry.ingest.transaction.holder import describe_holder, has_ended, new_holder, retire_holder
 from codequarry.ingest.transaction.lease import Held, take_over_lease
 from codequarry.shared.catalog.documents import put_document
 from codequarry.shared.catalog.ledger import change_head, published_transactions, read_head
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import DocumentStore, Store
+from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.transactions import raise_floor, transactions_prefix
 
@@ -43,7 +44,7 @@ def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> Non
         if head.timelines[timeline].ref != key or lease is None or lease.number != number:
             _undo_open(store, head, timeline, number)
     for timeline, number in leftovers(store, head, repo):
-        store.undo(timeline, number)
+        undo_rows(store, timeline, number)
     finish_chores(store, grace_seconds)
     for timeline in {timeline for timeline, _, exists in _unpinned(store, read_head(store), repo) if exists}:
         change_head(store, partial(_with_pins, store, timeline))
@@ -118,8 +119,8 @@ def leftovers(store: Store, head: Head, repo: str) -> Iterator[Place]:
         for number in numbers:
             if number not in head.aborted:
                 continue
-            tally = store.tally(timeline, number, (), ())
-            if tally.rows or tally.files:
+            tallies = [store.tally(part, number, (), ()) for part in with_logs([timeline])]
+            if any(tally.rows or tally.files for tally in tallies):
                 yield timeline, number
 
 

@@ -11,6 +11,7 @@ from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.settings.index import RetentionSettings
 from codequarry.shared.store.port import RowReader, Store
 from codequarry.shared.store.records import StoredFile, StoredRow
+from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.head import Head
 
 # A vector consists of 32-bit numbers; a chunk's text is stored verbatim and as words.
@@ -52,10 +53,11 @@ def preview_collection(
 def _freed(store: RowReader, head: Head, after: Head, repos: Iterable[str]) -> Iterator[StoredRow | StoredFile]:
     for timeline in (key for repo in repos for key in head.of_repo(repo)):
         if timeline not in after.timelines:
-            yield from store.history(timeline)
+            for part in with_logs([timeline]):
+                yield from store.history(part)
         elif after.timelines[timeline].floor:
             extent = TimelineExtent.of(after, timeline)
-            for item in store.history(timeline):
+            for item in (item for part in with_logs([timeline]) for item in store.history(part)):
                 born = item.row.born if isinstance(item, StoredRow) else item.record.born
                 if item.died not in head.aborted and extent.frees(born, item.died):
                     yield item

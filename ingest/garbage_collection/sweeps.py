@@ -15,6 +15,7 @@ from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.errors import Conflict
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.store.records import Document
+from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.head import Head
 
 _DROP = ":drop"
@@ -121,7 +122,8 @@ def _sweep(store: Store, head: Head, sweep: Sweep) -> int:
     deleted = 0
     if sweep.timeline in head.timelines:
         for after, until in sweep.extent.gaps():
-            deleted += store.collect(sweep.timeline, after, until, head.aborted)
+            for part in with_logs([sweep.timeline]):
+                deleted += store.collect(part, after, until, head.aborted)
         _forget_records(store, sweep)
         put_document(store, swept_key(sweep.timeline), _extent_body(sweep.extent))
     store.delete_document(sweep.key)

@@ -45,6 +45,18 @@ def lost_commits(mirror: Mirror, commit: str, previous: str) -> tuple[str, ...] 
     return tuple(found) if len(found) <= MAX_COMMITS else None
 
 
+def commits_of(mirror: Mirror, *tips: str, most: int | None = None) -> list[str] | None:
+    """Return the commits in the histories of ``tips`` (``^COMMIT`` excludes one), newest first, at most ``most``.
+
+    Return None if the mirror lacks a tip.
+    """
+    limits = [] if most is None else [f"--max-count={most}"]
+    try:
+        return _rev_list(mirror, *limits, *tips)
+    except GitError:
+        return None
+
+
 def count_behind(mirror: Mirror, commit: str, published: str) -> int | None:
     """Return how many commits ``commit`` has that ``published`` lacks, or None if the mirror can't tell."""
     if not published:

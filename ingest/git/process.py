@@ -8,11 +8,14 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from codequarry.ingest.git.child_guardian import GUARDIAN
 from codequarry.shared.errors import GitError, LimitExceeded
@@ -26,6 +29,8 @@ BEGIN_WHEN_WATCHED = (
     'ulimit -d "${GIT_DATA_KILOBYTES:-unlimited}" 2>&-; read -r go || exit 1; exec "$0" "$@" </dev/null',
 )
 GO = b"go\n"
+# Bytes that are read from git at a time.
+READ_BYTES = 1 << 20
 # A shell's exit code for a command that does not exist.
 NOT_FOUND = 127
 NO_GIT = "git is not installed, or not in PATH"
@@ -85,18 +90,8 @@ def run_git(
     helpers. It inherits the descriptors ``keep_open``: a lock lasts until the last process that holds it ends.
     """
     command = ("git", *arguments)
-    try:
-        process = subprocess.Popen(
-            command if data is not None else (*BEGIN_WHEN_WATCHED, *command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(environment),
-            start_new_session=True,
-            pass_fds=tuple(keep_open),
-        )
-    except FileNotFoundError:
-        raise GitError(NO_GIT) from None
+    command = command if data is not None else (*BEGIN_WHEN_WATCHED, *command)
+    process = _started(command, environment, subprocess.PIPE, keep_open)
     try:
         with GUARDIAN.watching(process.pid):
             if data is None:
@@ -110,13 +105,70 @@ def run_git(
     except BaseException:
         _end(process)
         raise
+    _check_ended_well(process, complaint, what)
+    return output
+
+
+def stream_git(
+    arguments: Sequence[str], environment: Mapping[str, str], *, what: str, most_bytes: int, seconds: float
+) -> Iterator[bytes]:
+    """Run git and yield its output piece by piece; the GitError for a failure begins with ``what``.
+
+    More than ``most_bytes``, or an end later than after ``seconds``, is a failure too. git ends with the iterator.
+    """
+    with tempfile.TemporaryFile() as complaints:
+        process = _started((*BEGIN_WHEN_WATCHED, "git", *arguments), environment, complaints)
+        assert process.stdout is not None, "git was started with a pipe"
+        late = threading.Timer(seconds, _kill, [process])
+        late.start()
+        ended = False
+        try:
+            with GUARDIAN.watching(process.pid), process.stdout as output:
+                _begin(process)
+                left = most_bytes
+                while left > 0 and (part := output.read(min(left, READ_BYTES))):
+                    check_stop()
+                    left -= len(part)
+                    yield part
+                ended = left > 0 and late.is_alive()
+        finally:
+            late.cancel()
+            if not ended:
+                _kill(process)
+            process.wait()
+        if not ended:
+            raise GitError(f"{what}: git wrote more than {most_bytes:,} bytes or took longer than {seconds:g} s")
+        complaints.seek(0)
+        _check_ended_well(process, complaints.read(READ_BYTES), what)
+
+
+def _started(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    complaints: int | IO[bytes],
+    keep_open: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=dict(environment),
+            start_new_session=True,
+            pass_fds=tuple(keep_open),
+        )
+    except FileNotFoundError:
+        raise GitError(NO_GIT) from None
+
+
+def _check_ended_well(process: subprocess.Popen[bytes], complaint: bytes, what: str) -> None:
     if process.returncode == NOT_FOUND:
         raise GitError(NO_GIT)
     if process.returncode:
         if _NO_MEMORY in complaint:
             raise LimitExceeded(f"{what}: git needs more memory than [git] memory_bytes allows")
         raise GitError(f"{what}: {explain(complaint)}")
-    return output
 
 
 def _begin(process: subprocess.Popen[bytes]) -> None:
@@ -144,12 +196,16 @@ def _communicate(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process and everything it started."""
+    """Kill the process and everything it started, and wait for its end."""
+    _kill(process)
+    process.communicate()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         process.kill()
-    process.communicate()
 
 
 def explain(complaint: bytes) -> str:

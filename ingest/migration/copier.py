@@ -15,6 +15,7 @@ from codequarry.shared.errors import StoreError, TextsRejected
 from codequarry.shared.model import ChunkRow, FileRecord, Filters, Layer, Snapshot
 from codequarry.shared.store.port import RowReader, Store
 from codequarry.shared.store.records import StoredFile, StoredRow
+from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.moves import published
 from codequarry.shared.versions.snapshots import OPEN
@@ -100,7 +101,9 @@ class Copier:
         before = self.copied.rows + self.copied.files
         for timeline, state in published(head).items():
             if self.until.get(timeline, -1) < state.published:
-                self._copy_timeline(CopyExtent.of(head, timeline, self.until.get(timeline, -1)))
+                extent = CopyExtent.of(head, timeline, self.until.get(timeline, -1))
+                for part in with_logs([timeline]):
+                    self._copy_timeline(replace(extent, timeline=part))
                 self.until[timeline] = state.published
         return self.copied.rows + self.copied.files - before
 

@@ -18,6 +18,7 @@ from codequarry.shared.repositories.model_permission import check_all_may_leave
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.factory import editions_of
 from codequarry.shared.store.records import StoredFile
+from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.moves import published
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
     head = read_head(old)
     for timeline in published(head):
         extent = CopyExtent.of(head, timeline, -1)
-        for stored in old.history(timeline):
+        for stored in (stored for part in with_logs([timeline]) for stored in old.history(part)):
             if isinstance(stored, StoredFile):
                 count.files += extent.has(stored.record.born, stored.died)
                 continue

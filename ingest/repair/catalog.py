@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from codequarry.ingest.garbage_collection.unmasked_rows import NOTE as UNMASKED
 from codequarry.ingest.migration.switch import migrated_body
 from codequarry.ingest.removal.interrupted_removal import REMOVAL_PREFIX
-from codequarry.ingest.transaction.chores import BATCHES, CHORES
+from codequarry.ingest.transaction.chores import BATCHES, CHORES, undo_rows
 from codequarry.ingest.transaction.retention import SWEEP, SWEPT
 from codequarry.shared.access.key_list import KEY_PREFIX
 from codequarry.shared.catalog.ledger import read_transaction
@@ -23,6 +23,7 @@ from codequarry.shared.catalog.repositories import (
 )
 from codequarry.shared.jobs.job_list import ENDED_PREFIX, JOB_PREFIX
 from codequarry.shared.store.port import DocumentStore, Store
+from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.head import HEAD_KEY, Head, Place
 from codequarry.shared.versions.moves import successor
 from codequarry.shared.versions.transactions import (
@@ -120,7 +121,7 @@ def _restore_repositories(
 
 def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written: Sequence[Place]) -> MendedCatalog:
     for number, timeline in head.open.items():
-        store.undo(timeline, number)
+        undo_rows(store, timeline, number)
     head = successor(head)
     lost = [*_lost_states(head, lost_documents)]
     for repo in sorted({state.repo for state in head.timelines.values()}):
@@ -130,8 +131,9 @@ def _with_head(store: Store, head: Head, lost_documents: Sequence[str], written:
     head, anew = _without_unknown(store, head)
     full = [version.repo for version in anew if version.full]
     lost += [Lost("history", repo, _NO_RECORD) for repo in full if _has_older(store, head, repo)]
+    known_timelines = frozenset(with_logs(head.timelines))
     for timeline, number in written:
-        if timeline not in head.timelines or number in head.hidden:
+        if timeline not in known_timelines or number in head.hidden:
             store.undo(timeline, number)
     _write_head(store, head)
     known = [place for place in map(_summarised, lost_documents) if place and place[0] in head.timelines]

@@ -77,6 +77,9 @@ class IndexReport:
     ``given_up`` older commits were dropped; ``erased`` is False until their rows are gone from the disk.
 
     ``warnings`` name lines of the repository's own ignore and allow files that have no effect.
+
+    ``log_commits`` is how many commits the run added to what searches for commits find, and ``log_diffs`` how many
+    changed files of them; ``log_embedded``, ``log_reused`` and ``log_tokens`` are what these needed.
     """
 
     repo: str
@@ -111,6 +114,11 @@ class IndexReport:
     given_up: int = 0
     erased: bool = True
     warnings: tuple[str, ...] = ()
+    log_commits: int = 0
+    log_diffs: int = 0
+    log_embedded: int = 0
+    log_reused: int = 0
+    log_tokens: int = 0
     default_branch: "IndexReport | None" = None
     former_default: "IndexReport | None" = None
 

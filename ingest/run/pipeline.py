@@ -201,13 +201,14 @@ def _transact(run: Run, held: Held, placer: Placer) -> IndexReport:
     head = read_head(store)
     previous = current_timeline(head, name, run.source.key)
     before = head.timelines[previous].commit if previous is not None else ""
-    work, done, summary = transact(run, held, placer)
+    work, done, log, summary = transact(run, held, placer)
     clear_progress(store, name, run.source.key)
     forget_failure(store, run.repository.id, run.source.key)
     # An overlay may have changed only in its mask.
     changed = before != run.source.commit or not work.plan.is_empty or work.base is not None
     outcome = _outcome(run, summary, before, changed, work.base.record if work.base else None)
     outcome = replace(outcome, base_paths=work.base.paths, mask=len(work.base.plan.retired)) if work.base else outcome
+    outcome = replace(outcome, log=log.counts)
     return report(run, outcome, work.plan, done, resumed=held.resumed)
 
 

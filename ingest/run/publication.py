@@ -14,6 +14,7 @@ from codequarry.ingest.request.repository_entry import (
     retract_entry,
     retract_identity,
 )
+from codequarry.ingest.run.commit_log import HistoryChanged, LogPlan, WrittenLog, plan_log, write_log
 from codequarry.ingest.run.freshness import note_fetch, observe_published
 from codequarry.ingest.shared_import.coordinator import HelperSilent, is_shared, write_shared
 from codequarry.ingest.shared_import.share import SharedImport
@@ -41,6 +42,7 @@ from codequarry.shared.model import INDEXED, Filters
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_transaction
 from codequarry.shared.timestamps import now
+from codequarry.shared.versions.commit_log import log_timeline
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import draft_snapshot, snapshot_at
@@ -52,10 +54,10 @@ class Miscounted(StoreError):
 
 
 # Errors after which the next run can't use what was written.
-NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile, HelperSilent)
+NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile, HelperSilent, HistoryChanged)
 
 
-def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Summary]:
+def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, WrittenLog, Summary]:
     """Write and publish one transaction."""
     store, watch = run.workshop.store, run.watch
     lease_seconds = run.workshop.settings.indexing.lease_seconds
@@ -65,7 +67,7 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Su
         if run.is_first:
             note_fetch(run)
         work = _plan(run, held, placer)
-        record = _record(run, held, work)
+        record, log_plan = _record(run, held, work)
         record_transaction(store, record)
         watch.say("indexing")
         watch.expect(len(work.plan.changed), done=len(work.before))
@@ -73,17 +75,20 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Su
         if held.resumed:
             SharedImport(store, held.timeline, held.number).clear()  # left by the interrupted run
         done = _read_and_write(run, held, heartbeat, left) if left else Written()
+        log = write_log(run, held, heartbeat, log_plan, done.tokens)
         watch.say("publishing")
         heartbeat.check()
-        _retire(run, held, work)
+        _retire(run, held, work, log_plan)
         _check(run, held, work, done)
+        _check_log(run, held, log)
         summary = _summarise(run, record, work, done)
+        count_tokens(store, run.repository, done.tokens + log.counts.tokens)
         ensure_entry(run.repository, run.workshop)
         heartbeat.check()
         _publish(run, held)
     count_transaction("published")
     observe_published(run)
-    return work, done, summary
+    return work, done, log, summary
 
 
 def _plan(run: Run, held: Held, placer: Placer) -> RunWork:
@@ -168,11 +173,13 @@ def _lease_lost(run: Run) -> LeaseHeld:
     return LeaseHeld(f"{version} was removed or taken over by another process, so nothing was published; run again")
 
 
-def _record(run: Run, held: Held, work: RunWork) -> TransactionRecord:
+def _record(run: Run, held: Held, work: RunWork) -> tuple[TransactionRecord, LogPlan]:
     target = run.source.target(run.repository)
     state = check_held(read_head(run.workshop.store), held.timeline, held.holder, held.number)
     commits, count = new_commits(run.source.mirror, target.commit, state.commit)
-    return TransactionRecord(
+    lost = lost_commits(run.source.mirror, target.commit, state.commit)
+    log = plan_log(run, held, work.base.record if work.base else None, count, lost)
+    record = TransactionRecord(
         timeline=held.timeline,
         number=held.number,
         repo=target.repo,
@@ -186,14 +193,18 @@ def _record(run: Run, held: Held, work: RunWork) -> TransactionRecord:
         mask=tuple(sorted(work.base.plan.retired)) if work.base else (),
         commits=commits,
         commit_count=count,
-        lost=lost_commits(run.source.mirror, target.commit, state.commit),
+        lost=lost,
+        log_rules=log.digest,
+        log_mask=log.mask,
     )
+    return record, log
 
 
-def _retire(run: Run, held: Held, work: RunWork) -> None:
+def _retire(run: Run, held: Held, work: RunWork, log: LogPlan) -> None:
     store = run.workshop.store
-    if work.plan.retired:
-        store.retire(held.timeline, held.number, work.plan.retired, read_head(store).aborted)
+    for timeline, paths in ((held.timeline, work.plan.retired), (log_timeline(held.timeline), log.retired)):
+        if paths:
+            store.retire(timeline, held.number, paths, read_head(store).aborted)
     store.refresh()
 
 
@@ -210,6 +221,18 @@ def _check(run: Run, held: Held, work: RunWork, done: Written) -> None:
     )
 
 
+def _check_log(run: Run, held: Held, log: WrittenLog) -> None:
+    """Raise Miscounted unless the store holds the commits that were written, and none of those that were lost."""
+    store, retired = run.workshop.store, log.plan.retired
+    tally = store.tally(log_timeline(held.timeline), held.number, retired, read_head(store).aborted)
+    if (tally.rows, tally.files, tally.retirable) == (log.rows, log.files, 0):
+        return
+    raise Miscounted(
+        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} documents of commits instead of "
+        f"{log.rows} of {log.files}, and left {tally.retirable} old rows; it was undone, so run again"
+    )
+
+
 def _summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written) -> Summary:
     store = run.workshop.store
     verdicts = Counter(work.plan.kept_verdicts) + done.verdicts
@@ -222,7 +245,6 @@ def _summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written
     files, skipped = verdicts[INDEXED], skips(verdicts)
     summary = Summary(record.timeline, record.number, files, chunks, skipped, secrets.by_rule, secrets.files)
     save_summary(store, summary)
-    count_tokens(store, run.repository, done.tokens)
     return summary
 
 

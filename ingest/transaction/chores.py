@@ -8,9 +8,10 @@ from codequarry.ingest.transaction.retention import sweep_key, swept_key
 from codequarry.shared.catalog.ledger import change_head, read_head
 from codequarry.shared.catalog.repositories import SUMMARY_PREFIX
 from codequarry.shared.errors import Conflict
-from codequarry.shared.store.port import DocumentStore, Store
+from codequarry.shared.store.port import DocumentStore, RowStore, Store
 from codequarry.shared.store.records import Document
 from codequarry.shared.timestamps import now, seconds_since
+from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.head import Head, Timeline
 from codequarry.shared.versions.transactions import TRANSACTION_PREFIX, abort, check_held, drop_timeline
 
@@ -51,8 +52,14 @@ def batches_prefix(timeline: int, number: int) -> str:
     return f"{BATCHES}{timeline:010d}:{number:010d}:"
 
 
+def undo_rows(store: RowStore, timeline: int, number: int) -> None:
+    """Delete what an aborted transaction wrote to a timeline and to its log, and revive what it retired."""
+    for part in with_logs([timeline]):
+        store.undo(part, number)
+
+
 def _undo(store: Store, timeline: int, number: int) -> None:
-    store.undo(timeline, number)
+    undo_rows(store, timeline, number)
     _forget_batches(store, batches_prefix(timeline, number))
 
 
@@ -182,7 +189,7 @@ def _dropped(head: Head, timeline: int) -> Head:
 
 def purge_timelines(store: Store, timelines: Collection[int], *, thoroughly: bool = False) -> None:
     """Delete the rows of dropped timelines, then their records, and finally their notes."""
-    store.purge(timelines, thoroughly=thoroughly)
+    store.purge(with_logs(timelines), thoroughly=thoroughly)
     gone = frozenset(timelines)
     for document in store.list_documents(BATCHES):
         if document.key.endswith(PLAN) and int(document.key.split(":")[1]) in gone:

@@ -53,6 +53,17 @@ class RunWork:
 
 
 @dataclass(frozen=True, slots=True)
+class LogCounts:
+    """The commits that a run added to the log, the changed files among their documents, and what embedding took."""
+
+    commits: int = 0
+    diffs: int = 0
+    embedded: int = 0
+    reused: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunOutcome:
     """What a run leaves published, and what was published before it."""
 
@@ -64,6 +75,7 @@ class RunOutcome:
     base_ref: str = ""
     base_paths: int = 0
     mask: int = 0
+    log: LogCounts = LogCounts()
 
 
 def report(
@@ -105,4 +117,9 @@ def report(
         masked_files=outcome.summary.masked_files,
         masked=dict(outcome.summary.masked),
         warnings=run.source.rules.warnings,
+        log_commits=outcome.log.commits,
+        log_diffs=outcome.log.diffs,
+        log_embedded=outcome.log.embedded,
+        log_reused=outcome.log.reused,
+        log_tokens=outcome.log.tokens,
     )

@@ -65,15 +65,27 @@ class Writer:
     """Writes files into one open transaction."""
 
     def __init__(
-        self, repo: str, held: Held, workshop: Workshop, heartbeat: WritePermit, request: IndexRequest
+        self,
+        repo: str,
+        held: Held,
+        workshop: Workshop,
+        heartbeat: WritePermit,
+        request: IndexRequest,
+        *,
+        spent_tokens: int = 0,
+        of_commits: bool = False,
     ) -> None:
+        """Write files, or documents ``of_commits``, for a request that has embedded ``spent_tokens`` elsewhere."""
+        self._of_commits = of_commits
+        # Documents of commits are small. Each batch rewrites a part of the inverted lists, so few batches are faster.
+        self._batch_files = BATCH_CHUNKS if of_commits else workshop.settings.indexing.batch_files
         self._repo, self._held, self._workshop = repo, held, workshop
-        self._heartbeat, self._request = heartbeat, request
+        self._heartbeat, self._request, self._spent_tokens = heartbeat, request, spent_tokens
         self.written = Written()
 
     def write(self, files: Iterable[ReadFile], watch: Watch) -> Written:
         """Write every file; after LimitExceeded, LeaseHeld or a store error, the earlier batches stay written."""
-        for batch in _batches(files, self._workshop.settings.indexing.batch_files):
+        for batch in _batches(files, self._batch_files):
             chunks = self.written.chunks
             self._write_batch(batch)
             watch.advance(len(batch), self.written.chunks - chunks)
@@ -97,7 +109,8 @@ class Writer:
         total.verdicts += verdicts
         secrets = SecretCounts.of_details(file.detail for file in batch if file.verdict == INDEXED)
         total.secrets += secrets
-        count_written(sum(len(file.pieces) for file in batch), verdicts)
+        if not self._of_commits:
+            count_written(sum(len(file.pieces) for file in batch), verdicts)
         count_masked(secrets.by_rule)
 
     def _embed(self, batch: list[ReadFile]) -> tuple[list[ReadFile], list[StrideText], CachedEmbeddings]:
@@ -152,7 +165,7 @@ class Writer:
         embedder = self._workshop.embedder
         by_key = {vector_key(embedder.name, text.text): text.text for text in texts}
         missing = by_key.keys() - self._workshop.store.cached_vectors(by_key).keys()
-        tokens = written.tokens + sum(estimate_tokens(embedder, by_key[key]) for key in missing)
+        tokens = self._spent_tokens + written.tokens + sum(estimate_tokens(embedder, by_key[key]) for key in missing)
         if tokens > request.max_tokens:
             raise LimitExceeded(f"more than {request.max_tokens} tokens to embed (--max-tokens); nothing was published")
 

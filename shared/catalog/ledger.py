@@ -106,5 +106,5 @@ def published_transactions(store: DocumentStore, head: Head, timeline: int) -> l
 
 
 def _record(body: Mapping[str, Any]) -> TransactionRecord:
-    lists = {name: tuple(body[name]) for name in ("mask", "commits", "lost") if body.get(name) is not None}
+    lists = {name: tuple(body[name]) for name in ("mask", "commits", "lost", "log_mask") if body.get(name) is not None}
     return TransactionRecord(**{**body, **lists})

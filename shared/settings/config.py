@@ -15,7 +15,7 @@ from pydantic import Field, SecretStr, ValidationError, model_validator
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.known_models import resolve_model_folder
 from codequarry.shared.settings.git import GitSettings
-from codequarry.shared.settings.index import IndexingSettings, RetentionSettings
+from codequarry.shared.settings.index import HistorySettings, IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
 from codequarry.shared.settings.reranking import RerankingSettings
 from codequarry.shared.settings.secrets import SecretSettings
@@ -136,6 +136,7 @@ class SettingsModel(Section):
     api: ApiSettings = ApiSettings()
     indexing: IndexingSettings = IndexingSettings()
     retention: RetentionSettings = RetentionSettings()
+    history: HistorySettings = HistorySettings()
     queue: QueueSettings = QueueSettings()
     metrics: MetricsSettings = MetricsSettings()
     repositories: DistinctRepositories = ()

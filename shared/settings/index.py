@@ -1,5 +1,7 @@
 """Settings for writing an index and keeping its history."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from codequarry.shared.settings.sources import Section
@@ -19,6 +21,20 @@ class IndexingSettings(Section):
     grace_seconds: float = Field(default=1, ge=0, description="how long readers keep what a rebuild replaced")
     overlay_max_share: float = Field(default=0.25, ge=0, le=1, description="maximum share of paths in an overlay")
     overlay_max_paths: int = Field(default=10_000, ge=0, description="maximum number of paths in an overlay")
+
+
+class HistorySettings(Section):
+    """The commits that are indexed, so that searches find their messages and what they changed."""
+
+    commits: int = Field(default=2_000, ge=0, le=100_000, description="newest commits of a version's first run; 0: off")
+    diffs: int = Field(
+        default=200, ge=0, le=100_000, description="of these, the newest whose changed lines are indexed"
+    )
+    max_diff_files: int = Field(default=50, ge=1, description="a commit that changes more files has only its message")
+    max_diff_lines: int = Field(default=500, ge=1, description="changed lines indexed per file of a commit")
+    emails: Literal["keep", "hash", "drop"] = Field(
+        default="hash", description="e-mail addresses of authors; hash: only a search for the whole address finds them"
+    )
 
 
 class KeptHistory(Section):

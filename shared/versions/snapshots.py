@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from codequarry.shared.filters import path_matches
 from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.versions.commit_log import log_timeline
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.transactions import TransactionRecord
 
@@ -38,6 +39,16 @@ def version_layers(record: TransactionRecord, hidden: frozenset[int]) -> tuple[L
 def version_snapshot(head: Head, record: TransactionRecord) -> Snapshot:
     """Return what readers see of the version that a transaction published."""
     return Snapshot(version_layers(record, head.hidden))
+
+
+def log_snapshot(head: Head, record: TransactionRecord) -> Snapshot:
+    """Return the commits of the version that a transaction published, as readers of all of its paths see them."""
+    own = Layer((log_timeline(record.timeline),), record.number, head.hidden)
+    if record.log_base is None:
+        return Snapshot((own,))
+    timeline, number = record.log_base
+    mask = frozenset(record.log_mask or ())
+    return Snapshot((own, Layer((log_timeline(timeline),), number, head.hidden, mask)))
 
 
 def draft_snapshot(head: Head, record: TransactionRecord) -> Snapshot:

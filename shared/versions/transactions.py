@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from codequarry.shared.errors import Conflict, IndexMoved, LeaseHeld
+from codequarry.shared.versions.commit_log import log_timeline
 from codequarry.shared.versions.head import Head, Lease, Place, Timeline, pinned_numbers
 
 # A transaction's rules begin with this if its secrets were masked. Otherwise its rows hold unmasked secrets, because an
@@ -30,6 +31,9 @@ class TransactionRecord:
     it replaces. ``commits`` are the commits that ``commit`` has and the timeline's previous commit lacked, newest first
     and at most ``MAX_COMMITS``; ``commit_count`` is their full number. ``lost`` are the commits that only the previous
     commit has, for example after a force-push; None if they are unknown or too many.
+
+    ``log_rules`` is the hash of the settings of the timeline's log, or empty if it has none. ``log_mask`` are the paths
+    in the base's log of commits that ``commit`` lacks; None if the version's own log does without the base's.
     """
 
     timeline: int
@@ -46,6 +50,8 @@ class TransactionRecord:
     commits: tuple[str, ...] = ()
     commit_count: int = 0
     lost: tuple[str, ...] | None = ()
+    log_rules: str = ""
+    log_mask: tuple[str, ...] | None = ()
 
     @property
     def is_masked(self) -> bool:
@@ -63,6 +69,11 @@ class TransactionRecord:
         if self.base_timeline is None or self.base_number is None:
             return None
         return self.base_timeline, self.base_number
+
+    @property
+    def log_base(self) -> Place | None:
+        """The place whose log is a part of this version's log, or None if its own log has all of its commits."""
+        return self.base if self.log_rules and self.log_mask is not None else None
 
 
 # Searches that name a commit read the record; this many ids take 40 kB.
@@ -90,12 +101,15 @@ def check_here(head: Head) -> None:
 
 
 def new_timeline(head: Head, repo: str, ref: str = "", repo_id: str = "") -> tuple[Head, int]:
-    """Add an empty timeline with an id from the counter (rule 11); raise Conflict if another id has the name."""
+    """Add an empty timeline with an id from the counter (rule 11); raise Conflict if another id has the name.
+
+    The number after it is that of the timeline's log.
+    """
     if head.id_of_repo(repo) not in (None, repo_id):
         raise Conflict(f"'{repo}' is now the name of another repository")
     timeline = head.counter + 1
     added = _with_timeline(head, timeline, Timeline(repo, ref=ref, repo_id=repo_id))
-    return replace(added, counter=timeline), timeline
+    return replace(added, counter=log_timeline(timeline)), timeline
 
 
 def begin(head: Head, timeline: int, holder: str, base: Place | None = None) -> tuple[Head, int]:

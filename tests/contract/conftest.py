@@ -143,6 +143,11 @@ def every_field() -> dict[str, object]:
         "complexity_score": 2.5,
         "masked": True,
         "encoding": "latin-1",
+        "commit_author": "Ada Lovelace",
+        "commit_date": "2024-02-29T12:00:00Z",
+        "commit_message": "Retry with backoff",
+        "author": "ada lovelace <ada@example.com>",
+        "commit_day": 19782,
     }
     known = {field.name: field.default for field in fields(Chunk) if field.default is not MISSING}
     assert known.keys() - given.keys() == {"stride_info"}

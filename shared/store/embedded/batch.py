@@ -17,6 +17,9 @@ from codequarry.shared.versions.snapshots import OPEN
 # Prefixes for the kinds of keys in the inverted lists.
 TERM, SYMBOL, TAIL, FIELD = "t", "s", "p", "f"
 
+# The fields of commits, whose filters compare every value.
+AUTHOR, DAY = "author", "commit_day"
+
 # Chunk ids are looked up in an index of the chunk table instead.
 _LISTED_FIELDS = tuple(name for name in FILTERABLE_FIELDS if name != "id")
 
@@ -81,8 +84,11 @@ def field_key(name: str, value: str) -> str:
 
 
 def field_keys(row: ChunkRow) -> set[str]:
-    """Return the keys for all filterable fields of a row."""
-    return {field_key(name, value) for name in _LISTED_FIELDS for value in _values(row.chunk, name)}
+    """Return the keys for all filterable fields of a row, and of a commit also its author and its day."""
+    keys = {field_key(name, value) for name in _LISTED_FIELDS for value in _values(row.chunk, name)}
+    if row.chunk.commit_day is not None:
+        keys |= {field_key(AUTHOR, row.chunk.author or ""), field_key(DAY, str(row.chunk.commit_day))}
+    return keys
 
 
 def _values(chunk: Chunk, name: str) -> tuple[str, ...]:

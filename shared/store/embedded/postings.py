@@ -103,6 +103,16 @@ class PostingReader:
             found |= fresh
         return {name: found[key] for key, name in keys.items()}
 
+    def beginning(self, connection: apsw.Connection, prefix: str) -> set[str]:
+        """Return the rest of every key that begins with ``prefix``; meant for keys of which there are few."""
+        first = prefix.encode("utf-8", "surrogatepass")
+        last = first[:-1] + bytes([first[-1] + 1])
+        found: set[bytes] = set()
+        for segment in fetch_first(connection, "SELECT id FROM segment"):
+            query = "SELECT key FROM posting WHERE segment = ? AND key >= ? AND key < ?"
+            found.update(fetch_first(connection, query, (segment, first, last)))
+        return {key[len(first) :].decode("utf-8", "surrogatepass") for key in found}
+
     def _recall(self, segments: tuple[int, ...], keys: Iterable[bytes]) -> dict[bytes, Posting]:
         with self._lock:
             if segments != self._segments:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.filters import accepted_values
-from codequarry.shared.model import Chunk, FileRecord, Filters, Snapshot
-from codequarry.shared.store.embedded.batch import FIELD, field_key
+from codequarry.shared.model import Chunk, CommitFilters, FileRecord, Filters, Snapshot
+from codequarry.shared.store.embedded.batch import AUTHOR, DAY, FIELD, field_key
 from codequarry.shared.store.embedded.columns import Bools, Columns
 from codequarry.shared.store.embedded.live_rows import live_clause
 from codequarry.shared.store.embedded.path_names import PathNames
@@ -91,7 +91,28 @@ class Selector:
             fitting = fitting & ~self._having(connection, len(live), name, values)
         if filters.paths.include or filters.paths.exclude:
             fitting = fitting & self._paths.fitting(connection, filters.paths, int(columns.path.max()))[columns.path]
+        return self._of_commits(connection, filters.commits, fitting)
+
+    def _of_commits(self, connection: apsw.Connection, commits: CommitFilters, live: Bools) -> Bools:
+        fitting = live
+        if commits.authors:
+            fitting = fitting & self._by_authors(connection, len(live), commits.authors)
+        if commits.excluded:
+            fitting = fitting & ~self._by_authors(connection, len(live), commits.excluded)
+        if commits.since is not None or commits.until is not None:
+            first, last = commits.since, commits.until
+            days = [
+                day
+                for day in map(int, self._postings.beginning(connection, FIELD + field_key(DAY, "")))
+                if (first is None or day >= first) and (last is None or day <= last)
+            ]
+            fitting = fitting & self._having(connection, len(live), DAY, list(map(str, days)))
         return fitting
+
+    def _by_authors(self, connection: apsw.Connection, size: int, names: Sequence[str]) -> Bools:
+        authors = self._postings.beginning(connection, FIELD + field_key(AUTHOR, ""))
+        wanted = [author for author in authors if any(name in author for name in names)]
+        return self._having(connection, size, AUTHOR, wanted)
 
     def _having(self, connection: apsw.Connection, size: int, name: str, values: Sequence[str]) -> Bools:
         having = np.zeros(size, np.bool_)

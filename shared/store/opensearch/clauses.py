@@ -1,11 +1,12 @@
 """Translates snapshots and field filters into query clauses. Pure functions; ``snapshots.is_live`` defines liveness."""
 
+import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any
 
 from codequarry.shared.filters import accepted_values, check_filters, glob_to_regex
-from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
+from codequarry.shared.model import CommitFilters, Filters, Layer, PathGlobs, Snapshot
 from codequarry.shared.versions.snapshots import OPEN
 
 EngineClause = dict[str, Any]
@@ -17,7 +18,7 @@ PATHS_PER_REQUEST = 1_000
 # Limit on a glob's automaton: the server's default, set explicitly because globs come from clients.
 MAX_AUTOMATON_STATES = 10_000
 
-NUMBERS = frozenset({"timeline", "born", "died"})
+NUMBERS = frozenset({"timeline", "born", "died", "commit_day"})
 FIRST_STRIDE: EngineClause = {"term": {"first_stride": True}}
 NOTHING: EngineClause = {"match_none": {}}
 
@@ -53,7 +54,22 @@ def filter_clauses(filters: Filters) -> tuple[list[EngineClause], list[EngineCla
     required = [any_value(name, accepted_values(name, values)) for name, values in filters.terms]
     refused = [any_value(name, accepted_values(name, values)) for name, values in filters.excluded]
     included, excluded = _path_clauses(filters.paths)
-    return [*required, *included], [*refused, *excluded]
+    commits = filters.commits
+    by_author = [any_of(list(map(_author_clause, commits.authors)))] if commits.authors else []
+    by_others = list(map(_author_clause, commits.excluded))
+    return [*required, *included, *by_author, *_day_clauses(commits)], [*refused, *excluded, *by_others]
+
+
+def _author_clause(name: str) -> EngineClause:
+    # Lower-case on both sides. A repository has few authors, so few terms are compared.
+    literal = re.sub(r"[*?\\]", r"\\\g<0>", name)
+    return {"wildcard": {"author": {"value": f"*{literal}*"}}}
+
+
+def _day_clauses(commits: CommitFilters) -> list[EngineClause]:
+    bounds = {"gte": commits.since, "lte": commits.until}
+    given = {name: day for name, day in bounds.items() if day is not None}
+    return [{"range": {"commit_day": given}}] if given else []
 
 
 def _path_clauses(paths: PathGlobs) -> tuple[list[EngineClause], list[EngineClause]]:
@@ -131,7 +147,7 @@ def count_clauses(clause: EngineClause) -> int:
     inside = clause.get("bool")
     if inside is None:
         named = clause.get("terms", {}).keys() | clause.get("range", {}).keys()
-        return 2 if "regexp" in clause or NUMBERS & named else 1
+        return 2 if {"regexp", "wildcard"} & clause.keys() or NUMBERS & named else 1
     parts = (part for name, part in inside.items() if name != "minimum_should_match")
     return sum(count_clauses(inner) for part in parts for inner in part)
 

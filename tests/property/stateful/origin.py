@@ -69,17 +69,27 @@ class BareOrigin:
             }
         return self._listings[commit]
 
+    def history(self, commit: str) -> frozenset[str]:
+        """Return a commit and all commits before it, as ``git rev-list`` does."""
+        seen: set[str] = set()
+        left = [commit]
+        while left:
+            found = left.pop()
+            if found not in seen:
+                seen.add(found)
+                left += self.parents[found]
+        return frozenset(seen)
+
+    def changed(self, commit: str) -> frozenset[str]:
+        """Return the paths that a commit changed; a merge and a commit without parents change none."""
+        if len(self.parents[commit]) != 1:
+            return frozenset()
+        before, after = self.trees[self.parents[commit][0]], self.trees[commit]
+        return frozenset(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
     def is_ancestor(self, old: str, new: str) -> bool:
         """Return whether a branch that moves from one commit to the other goes forward."""
-        seen, left = set(), [new]
-        while left:
-            commit = left.pop()
-            if commit == old:
-                return True
-            if commit not in seen:
-                seen.add(commit)
-                left += self.parents[commit]
-        return False
+        return old in self.history(new)
 
     def _write_tree(self, tree: Tree) -> str:
         entries: dict[str, tuple[str, str]] = {}

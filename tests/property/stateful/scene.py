@@ -18,6 +18,8 @@ VARIANTS: tuple[dict[str, object], ...] = (
     {"scan": {"max_file_bytes": MAX_BYTES}},
     {"scan": {"exclude": ("docs/",)}},
     {"path_rules": (PathRule(glob="src/**", tags=("inner",)),)},
+    {"history": {"commits": 2, "diffs": 1}},
+    {"history": {"commits": 0}},
     {"chunking": {"target_tokens": 20, "max_tokens": 40, "overlap_tokens": 0}},
 )
 

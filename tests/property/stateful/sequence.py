@@ -14,6 +14,7 @@ from codequarry.ingest.run.pipeline import IndexReport, IndexRequest, index_repo
 from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.errors import GitError, NotIndexed, StoreUnavailable
+from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.head import Place
 from codequarry.shared.versions.refs import Ref
 from tests.property.conftest import DyingStore
@@ -24,6 +25,7 @@ from tests.property.stateful.truth import (
     Expected,
     askable,
     check_collected,
+    check_log,
     check_nothing_left,
     check_version,
     of_commit,
@@ -56,6 +58,7 @@ class Sequence:
         self.variant = 0
         self.deleted: set[str] = set()
         self.expected: dict[Place, Expected] = {}
+        self.variants: dict[Place, int] = {}
 
     # The origin
 
@@ -249,7 +252,9 @@ class Sequence:
             place = (record.timeline, record.number)
             if place not in self.expected:
                 self.expected[place] = self._expected(head.timelines[record.timeline].ref, record.commit)
+                self.variants[place] = self.variant
             check_version(self.store, head, record, self.expected[place])
+            check_log(self.store, head, record, self.origin, self.variants[place])
 
     def _expected(self, key: str, commit: str) -> Expected:
         """Return the expected contents of the version that has just been published."""
@@ -272,6 +277,6 @@ class Sequence:
         self.collect(None)
         check_nothing_left(self.store, self.name)
         self.remove_repository(None)
-        for timeline in mine:
+        for timeline in with_logs(mine):
             assert not list(self.store.history(timeline))
         shutil.rmtree(self.folder)

@@ -9,11 +9,12 @@ from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.model import INDEXED
 from codequarry.shared.store.port import Store
 from codequarry.shared.store.records import StoredRow
+from codequarry.shared.versions.commit_log import changed_path, message_path, with_logs
 from codequarry.shared.versions.head import Head, Place
-from codequarry.shared.versions.snapshots import OPEN, version_snapshot
+from codequarry.shared.versions.snapshots import OPEN, log_snapshot, version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord
 from tests.property.stateful.origin import EXECUTABLE, LINK, REGULAR, SUBMODULE, BareOrigin
-from tests.property.stateful.scene import MAX_BYTES
+from tests.property.stateful.scene import MAX_BYTES, VARIANTS
 
 IGNORE_FILE = ".codequarryignore"
 Listing = dict[str, tuple[str, str]]
@@ -87,10 +88,35 @@ def check_version(store: Store, head: Head, record: TransactionRecord, expected:
     assert dict(store.row_counts(snapshot)) == rows, what
 
 
+def check_log(store: Store, head: Head, record: TransactionRecord, origin: BareOrigin, variant: int) -> None:
+    """Compare the commits of one version with its history, and what they changed with their trees."""
+    what = f"the log of transaction {record.number} of timeline {record.timeline}, {record.ref} at {record.commit}"
+    snapshot = log_snapshot(head, record)
+    files = list(store.files(snapshot))
+    doubled = [path for path, times in Counter(file.path for file in files).items() if times > 1]
+    assert not doubled, f"{what} has {doubled} twice"
+    messages = {file.blob for file in files if file.path == message_path(file.blob)}
+    assert messages == {file.blob for file in files}, f"{what} has changes without a message"
+    history = origin.history(record.commit)
+    assert messages <= history, what
+    limit = VARIANTS[variant].get("history", {}).get("commits")
+    if not record.log_rules:
+        assert not messages, f"{what} has commits, but could not be read or is switched off"
+    elif limit is None:
+        assert messages == history, what
+    else:
+        assert record.commit in messages, what
+    for file in files:
+        path = changed_path(file.path)
+        assert not path or path in origin.changed(file.blob), what
+    rows = {(file.path, file.blob): file.rows for file in files}
+    assert dict(store.row_counts(snapshot)) == rows, what
+
+
 def check_nothing_left(store: Store, repo: str) -> None:
     """Check that no row of a repository belongs to an aborted transaction."""
     head = read_head(store)
-    for timeline in head.of_repo(repo):
+    for timeline in with_logs(head.of_repo(repo)):
         for stored in store.history(timeline):
             born = stored.row.born if isinstance(stored, StoredRow) else stored.record.born
             assert not {born, stored.died} & head.aborted, f"{stored} is left over from an aborted transaction"
@@ -103,7 +129,7 @@ def check_collected(store: Store, repo: str) -> None:
         if state.repo != repo:
             continue
         kept = {record.number for record in published_transactions(store, head, timeline)} | head.pinned(timeline)
-        for stored in store.history(timeline):
+        for stored in (stored for part in with_logs([timeline]) for stored in store.history(part)):
             born = stored.row.born if isinstance(stored, StoredRow) else stored.record.born
             died = OPEN if stored.died in head.hidden else stored.died
             seen = born in head.hidden or any(born <= number < died for number in kept)

@@ -192,7 +192,7 @@ def test_a_helper_leaves_a_message_for_its_next_turn(store, place, make_reposito
         job = ask(store, make_repository("core", FILES))
         Worker(place(queue={"share_files": 3}), called, Bell()).do_next()
     assert read_job(store, job.id).state == "done"
-    assert answers.calls == [(1, 2, job.priority)]
+    assert answers.calls == [(1, 3, job.priority)]
 
 
 def test_a_late_call_does_nothing(store, place):

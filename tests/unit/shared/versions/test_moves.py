@@ -82,7 +82,7 @@ def test_writers_wait_until_the_migration_releases_the_head(store):
     assert read_head(store).counter == 0
     change_head(store, lambda head: (release_timelines(head, "mover"), None), "mover")
     writer.join()
-    assert read_head(store).counter == 1
+    assert read_head(store).counter == 2
 
 
 def test_writers_stop_waiting_for_a_silent_migration(store, monkeypatch):

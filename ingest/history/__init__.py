@@ -1,0 +1,1 @@
+"""Commits as documents: their messages, and the lines that they changed."""
