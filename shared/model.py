@@ -9,6 +9,8 @@ SymbolType = Literal[
 SYMBOL_TYPES: tuple[SymbolType, ...] = (
     "file", "class", "interface", "enum", "function", "method", "block", "documentation", "config", "commit", "diff",
 )  # fmt: skip
+# The types of chunks of code, which are all but those of commits.
+CODE_TYPES: tuple[SymbolType, ...] = SYMBOL_TYPES[:-2]
 KindOfFile = Literal["source", "test", "example", "generated", "vendored", "docs", "config", "lock"]
 KINDS_OF_FILE: tuple[KindOfFile, ...] = (
     "source", "test", "example", "generated", "vendored", "docs", "config", "lock",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codequarry.cli.options.search_options import (
+    Authors,
     Branch,
     Commit,
     Languages,
@@ -16,7 +17,9 @@ from codequarry.cli.options.search_options import (
     Paths,
     Pull,
     Repos,
+    Since,
     Tag,
+    Until,
     Workspace,
     version_filter,
 )
@@ -39,8 +42,14 @@ def search(  # one parameter per flag: the signature is the documentation
     language: Languages = None,
     path: Paths = None,
     symbol_type: Annotated[
-        Names, typer.Option("--type", metavar="TYPE", help="Only this type: function, method, class, …")
+        Names,
+        typer.Option(
+            "--type", metavar="TYPE", help="Only this type: function, class, …, or commit or diff (not code)."
+        ),
     ] = None,
+    author: Authors = None,
+    since: Since = None,
+    until: Until = None,
     branch: Branch = None,
     tag: Tag = None,
     commit: Commit = None,
@@ -64,7 +73,9 @@ def search(  # one parameter per flag: the signature is the documentation
     as_json: Json = False,
 ) -> None:
     """Search the indexed repositories: the default branch of each, or a named version."""
-    filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
+    filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "author": author}
+    filters |= {"since": [since] if since else None, "until": [until] if until else None}
+    filters |= _types(symbol_type or ())
     filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
     options = {
         "top_k": top_k,
@@ -88,6 +99,16 @@ def search(  # one parameter per flag: the signature is the documentation
     show(answer, query, lines)
     for remark in remarks(answer, sys.stderr.isatty()):
         note(remark)
+
+
+def _types(names: Sequence[str]) -> dict[str, Names]:
+    """Return the filters of ``--type``: types of chunks of code, or what is searched instead of code."""
+    from codequarry.search_api.query.commit_filters import TYPES
+
+    return {
+        "type": [name for name in names if name in TYPES] or None,
+        "symbol_type": [name for name in names if name not in TYPES] or None,
+    }
 
 
 def _filters(flags: Mapping[str, Names], pairs: Sequence[str]) -> dict[str, list[str]]:

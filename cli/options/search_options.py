@@ -18,6 +18,17 @@ Languages = Annotated[
 Paths = Annotated[
     Names, typer.Option("--path", metavar="GLOB", help="Only paths that match; '!GLOB' excludes (repeatable).")
 ]
+Authors = Annotated[
+    Names,
+    typer.Option("--author", metavar="NAME", help="With --type commit or diff: only by this author (repeatable)."),
+]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="DAY", help="With --type commit or diff: from 2024-05-31 or '2 weeks ago'."),
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="DAY", help="With --type commit or diff: up to that day.")
+]
 Branch = Annotated[str | None, typer.Option("--branch", metavar="B", help="An indexed branch.")]
 Tag = Annotated[str | None, typer.Option("--tag", metavar="T", help="An indexed tag.")]
 Commit = Annotated[

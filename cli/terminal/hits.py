@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Language ids that Pygments knows by a different name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
+# Types of hits whose text is no part of a file.
+OF_COMMITS = ("commit", "diff")
 # Shorter words occur in almost every line, so they do not help to choose an excerpt.
 MIN_WORD = 3
 # A hit begins with its name and signature. Another excerpt must match this many more words to be shown instead.
@@ -24,7 +26,7 @@ WORTH_LEAVING = 2
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Consecutive lines of a file; ``start`` counts from 1."""
+    """Consecutive lines; ``start`` is the number of the first, from 1, or 0 if they are not lines of a file."""
 
     start: int
     lines: tuple[str, ...]
@@ -63,12 +65,23 @@ def stale(shown: set[str], freshness: "Iterable[Freshness]") -> Iterator[str]:
 
 
 def headline(chunk: "CodeChunk") -> tuple[str, str, str]:
-    """Return the place (``path:from-to``), symbol and type of a chunk."""
+    """Return the place (``path:from-to``), symbol and type of a chunk; of a commit, its id and what it is about."""
+    if chunk.symbol_type == "commit":
+        return f"commit {short(chunk.blob)}", _about_commit(chunk), ""
     place = f"{safe_line(chunk.path)}:{chunk.start_line}-{chunk.end_line}"
+    if chunk.symbol_type == "diff":
+        return place, f"commit {short(chunk.blob)}  {_about_commit(chunk)}", ""
     symbol = chunk.qualified_name or chunk.symbol_name or ""
     if symbol and chunk.symbol_part:
         symbol += f" (part {chunk.symbol_part})"
     return place, safe_line(symbol), chunk.symbol_type
+
+
+def _about_commit(chunk: "CodeChunk") -> str:
+    """Return the first line, author and day of a commit."""
+    day = (chunk.commit_date or "").partition("T")[0]
+    facts = (chunk.commit_message, chunk.commit_author, day)
+    return "  ".join(safe_line(fact) for fact in facts if fact)
 
 
 def score_line(hit: "Hit") -> str:
@@ -100,7 +113,7 @@ def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
         write(f"    = {signals}")
     width = len(str(shown.start + len(shown.lines)))
     for number, line in enumerate(shown.lines, shown.start):
-        write(f"    {number:>{width}}  {line}".rstrip())
+        write(f"    {number:>{width}}  {line}".rstrip() if shown.start else f"    {line}".rstrip())
 
 
 def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
@@ -113,7 +126,7 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
     line = Text()
     line.append(place, "bold cyan")
     line.append(f"  {symbol}" if symbol else "", "bold")
-    line.append(f"  {kind}", "dim")
+    line.append(f"  {kind}" if kind else "", "dim")
     line.append(f"  {hit.score:.2f}", "green")
     line.append(f"  {safe_line(hit.repo)}" if several else "", "magenta")
     line.append(f"  {_versions(hit)}" if _versions(hit) else "", "magenta")
@@ -122,11 +135,18 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
         console.print(Text(f"    = {signals}", "dim"))
     if shown.lines:
         code = visible("\n".join(shown.lines))
-        lexer = LEXERS.get(hit.language, hit.language)
+        lexer = "diff" if hit.symbol_type == "diff" else LEXERS.get(hit.language, hit.language)
         # The terminal's own sixteen colours are readable on dark and on light backgrounds.
         theme = "ansi_dark"
         Console(highlight=False).print(
-            Syntax(code, lexer, theme=theme, background_color="default", line_numbers=True, start_line=shown.start)
+            Syntax(
+                code,
+                lexer,
+                theme=theme,
+                background_color="default",
+                line_numbers=bool(shown.start),
+                start_line=shown.start or 1,
+            )
         )
 
 
@@ -139,7 +159,7 @@ def excerpt(hit: "Hit", query: str, height: int) -> Excerpt:
     shown = lines[start : start + height]
     while shown and not shown[-1].strip():
         shown.pop()
-    return Excerpt(hit.start_line + start, tuple(shown))
+    return Excerpt(0 if hit.symbol_type in OF_COMMITS else hit.start_line + start, tuple(shown))
 
 
 def _best_start(lines: list[str], words: AbstractSet[str], height: int) -> int:

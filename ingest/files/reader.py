@@ -47,6 +47,15 @@ class ReadFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ContentTask(FileTask):
+    """A task that brings its content along and knows how to read it, in the process that it is sent to."""
+
+    def read(self) -> ReadFile:
+        """Return the outcome."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingRules:
     """The rules by which a file's content is judged and chunked, without settings classes, which are slow to load.
 
@@ -148,8 +157,10 @@ class FileReader:
         """Read one file; a chunking failure becomes the file's verdict, and a git failure raises GitError."""
         if task.skip:
             return skipped(task)
-        data = self._blobs.read(task.blob)
+        data = b"" if isinstance(task, ContentTask) else self._blobs.read(task.blob)
         try:
+            if isinstance(task, ContentTask):
+                return task.read()
             return judge(task, data, self._rules)
         except Exception as error:
             return failed(task, f"{type(error).__name__}: {error}")
@@ -161,4 +172,6 @@ class FileReader:
 
 def failed(task: FileTask, detail: str) -> ReadFile:
     """Return the outcome for a file on which the chunker failed."""
+    if isinstance(task, ContentTask):
+        task = FileTask(task.path, task.blob, task.size, task.rules, language=task.language, kind=task.kind)
     return ReadFile(replace(task, skip="chunker-failed"), "chunker-failed", detail[:500], task.language)

@@ -45,7 +45,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class ReadCommit:
     """A commit as git stores it; ``time`` is when it was committed, in seconds since 1970."""
 
     id: str
@@ -59,7 +59,7 @@ class Commit:
 
 def read_commits(
     mirror: Mirror, tips: Sequence[str], *, most: int, skip: int = 0, patches: bool = True
-) -> Iterator[Commit]:
+) -> Iterator[ReadCommit]:
     """Yield at most ``most`` commits, newest first, from ``tips`` (``^COMMIT`` excludes a history), after ``skip``.
 
     Raise GitError, perhaps after some commits, if git fails or takes too long: the mirror may lack a commit or, with
@@ -99,12 +99,12 @@ def _parts(output: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
         yield (kept + text)[:MOST_COMMIT_BYTES]
 
 
-def _commit(part: bytes, end: bytes) -> Commit:
+def _commit(part: bytes, end: bytes) -> ReadCommit:
     about, _, changed = part.partition(end)
     fields = [*about.split(b"\0"), b"", b"", b"", b"", b"", b""]
     commit, parents, author, email, seconds = (field.decode(errors="replace") for field in fields[:5])
     message = fields[5].decode(errors="replace")
-    return Commit(
+    return ReadCommit(
         commit,
         tuple(parents.split()),
         author,

@@ -1,20 +1,23 @@
-"""Turns commits into documents for the index: one file for each message and for each changed file. Pure."""
+"""Turns commits into tasks for the reading processes, and there into documents: messages, and changed lines."""
 
 import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
 
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
-from codequarry.ingest.files.reader import PLAIN_TEXT, ReadFile, ReadPiece
+from codequarry.ingest.files.reader import PLAIN_TEXT, ContentTask, ReadFile, ReadPiece
 from codequarry.ingest.files.scan import FileTask
-from codequarry.ingest.git.commits import Commit, FileChange
+from codequarry.ingest.git.commits import FileChange, ReadCommit
 from codequarry.ingest.git.trees import TreeEntry
 from codequarry.ingest.history.log_rules import LOG_VERSION, LogRules
 from codequarry.ingest.history.patches import PatchPiece, patch_pieces
 from codequarry.ingest.secrets.masked_text import MaskedText
 from codequarry.ingest.secrets.masking import mask
+from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.authors import EmailRule, hashed_address
 from codequarry.shared.model import INDEXED, Chunk
 from codequarry.shared.versions.commit_log import diff_path, message_path
@@ -33,137 +36,173 @@ _ADDRESS = re.compile(r"\s*<[^<>\s@]+@[^<>\s]+>")
 
 
 @dataclass(frozen=True, slots=True)
-class _About:
-    """What every document of a commit says about it."""
+class CommitSource:
+    """What every document of a commit is made of: the commit without its changes, and the rules."""
 
-    commit: str
+    repo: str
+    id: str
     author: str
-    searched: str
-    date: str
-    day: int
-    subject: str
+    email: str
+    time: int
+    message: str
+    emails: EmailRule
+    secrets: SecretRules
+
+    def safe_message(self) -> MaskedText:
+        """Return the message without secrets and, unless they are kept, without e-mail addresses in angle brackets."""
+        return _safe_message(self.message, self.emails, self.secrets)
+
+    def fields(self, message: str) -> dict[str, Any]:
+        """Return the fields of a chunk that say which commit it is from."""
+        name, address = self.author.strip()[:NAME_CHARACTERS], self.email.strip()[:NAME_CHARACTERS]
+        if self.emails == "keep":
+            author = f"{name} <{address}>"
+            searched = author.lower()
+        else:
+            author = name.partition("@")[0]  # some people's name is their address
+            searched = author.lower() + (f" <{hashed_address(address)}>" if self.emails == "hash" else "")
+        seconds = min(max(self.time, 0), LAST_SECOND)
+        return {
+            "commit_author": author,
+            "commit_date": datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z"),
+            "commit_message": message.partition("\n")[0].strip(),
+            "author": searched,
+            "commit_day": seconds // SECONDS_A_DAY,
+        }
 
 
-def documents(commit: Commit, rules: LogRules, *, diffs: bool) -> list[ReadFile]:
-    """Return the documents of a commit: its message and, with ``diffs``, what it changed in each indexed file.
-
-    Only the message is returned of a commit that changes too many files.
-    """
-    message = _message(commit.message, rules)
-    about = _about(commit, rules.emails, message.text)
-    found = [_message_file(commit, about, message, rules)]
-    if diffs and len(commit.changes) <= rules.most_files:
-        found += [file for change in commit.changes if (file := _diff_file(change, about, rules))]
-    return found
-
-
-def _message(text: str, rules: LogRules) -> MaskedText:
-    """Return a message without secrets and, unless they are kept, without e-mail addresses in angle brackets."""
-    secrets = rules.paths.secrets
+@lru_cache(maxsize=16)
+def _safe_message(message: str, emails: EmailRule, secrets: SecretRules) -> MaskedText:
+    """Return a message as ``safe_message`` does, cached because all documents of a commit need it."""
     # The whole message is masked first: half a secret would not be recognised.
-    found = mask(text.strip(), "", secrets.allowed) if secrets.is_on else MaskedText(text.strip())
-    safe = found.text if rules.emails == "keep" else _ADDRESS.sub("", found.text)
+    text = message.strip()
+    found = mask(text, "", secrets.allowed) if secrets.is_on else MaskedText(text)
+    safe = found.text if emails == "keep" else _ADDRESS.sub("", found.text)
     return MaskedText(safe[:MESSAGE_CHARACTERS].rstrip() + "\n", found.secrets)
 
 
-def _about(commit: Commit, emails: EmailRule, message: str) -> _About:
-    name, address = commit.author.strip()[:NAME_CHARACTERS], commit.email.strip()[:NAME_CHARACTERS]
-    if emails == "keep":
-        author = f"{name} <{address}>"
-        searched = author.lower()
-    else:
-        author = name.partition("@")[0]  # some people's name is their address
-        searched = author.lower() + (f" <{hashed_address(address)}>" if emails == "hash" else "")
-    seconds = min(max(commit.time, 0), LAST_SECOND)
-    date = datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
-    subject = message.partition("\n")[0].strip()
-    return _About(commit.id, author, searched, date, seconds // SECONDS_A_DAY, subject)
+def commit_tasks(commit: ReadCommit, rules: LogRules, *, diffs: bool) -> Iterator[FileTask]:
+    """Yield the tasks of a commit: its message and, with ``diffs``, what it changed in each indexed file.
 
-
-def _message_file(commit: Commit, about: _About, found: MaskedText, rules: LogRules) -> ReadFile:
-    message = found.text
-    names = "\n".join(change.path for change in commit.changes[:NAMED_FILES])
-    path = message_path(commit.id)
-    chunk = Chunk(
-        id=_chunk_id(rules.repo, path, 0),
-        repo=rules.repo,
-        path=path,
-        blob=commit.id,
-        language=PLAIN_TEXT,
-        symbol_type="commit",
-        start_line=1,
-        end_line=message.count("\n"),
-        start_char=0,
-        end_char=len(message),
-        text=message,
-        content_hash=_digest(message),
-        context=names,
-        masked=bool(found.secrets),
-        **_commit_fields(about),
+    A commit that changes too many files has only its message.
+    """
+    source = CommitSource(
+        rules.repo,
+        commit.id,
+        commit.author,
+        commit.email,
+        commit.time,
+        commit.message,
+        rules.emails,
+        rules.paths.secrets,
     )
-    task = FileTask(path, commit.id, len(message), rules.digest, language=PLAIN_TEXT)
-    return ReadFile(task, INDEXED, found.counts.detail, PLAIN_TEXT, chunk.end_line, (_ready(chunk),))
+    names = "\n".join(change.path for change in commit.changes[:NAMED_FILES])
+    size = len(commit.message)
+    yield MessageTask(message_path(commit.id), commit.id, size, rules.digest, source=source, names=names)
+    if diffs and len(commit.changes) <= rules.most_files:
+        yield from (task for change in commit.changes if (task := _diff_task(change, source, rules)))
 
 
-def _diff_file(change: FileChange, about: _About, rules: LogRules) -> ReadFile | None:
-    """Return what a commit changed in a file, or None if nothing of it is indexed."""
+def _diff_task(change: FileChange, source: CommitSource, rules: LogRules) -> FileTask | None:
     if not change.patch:
         return None
     # The old name counts too: a moved file shows lines that it had under that name.
-    decided = [rules.paths.decide(TreeEntry(path, _REGULAR, "", 0)) for path in (change.path, change.old_path)]
-    if any(task.skip for task in decided):
+    decided, *others = [
+        rules.paths.decide(TreeEntry(path, _REGULAR, "", 0)) for path in dict.fromkeys((change.path, change.old_path))
+    ]
+    if any(task.skip for task in (decided, *others)):
         return None
-    pieces = patch_pieces(change.patch, change.path, rules.paths.secrets, rules.most_lines)
-    if not pieces:
-        return None
-    path = diff_path(about.commit, change.path)
-    language = decided[0].language or PLAIN_TEXT
-    chunks = list(_diff_chunks(pieces, path, language, decided[0], about, rules))
-    size = sum(len(chunk.text) for chunk in chunks)
-    task = FileTask(path, about.commit, size, rules.digest, language=language, kind=decided[0].kind)
-    lines = sum(piece.text.count("\n") for piece in pieces)
-    return ReadFile(task, INDEXED, language=language, lines=lines, pieces=tuple(map(_ready, chunks)))
+    return DiffTask(
+        path=diff_path(source.id, change.path),
+        blob=source.id,
+        size=len(change.patch),
+        rules=rules.digest,
+        language=decided.language or PLAIN_TEXT,
+        kind=decided.kind,
+        labels=decided.labels,
+        source=source,
+        file=change.path,
+        patch=change.patch,
+        most_lines=rules.most_lines,
+    )
 
 
-def _diff_chunks(
-    pieces: list[PatchPiece], path: str, language: str, task: FileTask, about: _About, rules: LogRules
-) -> Iterator[Chunk]:
-    at = 0
-    for ordinal, piece in enumerate(pieces):
-        yield Chunk(
-            id=_chunk_id(rules.repo, path, ordinal),
-            repo=rules.repo,
-            path=path,
-            blob=about.commit,
-            language=language,
-            symbol_type="diff",
-            start_line=piece.start_line,
-            end_line=piece.end_line,
-            start_char=at,
-            end_char=at + len(piece.text),
-            text=piece.text,
-            content_hash=_digest(piece.text),
-            ordinal=ordinal,
-            symbol_part=f"{ordinal + 1}/{len(pieces)}" if len(pieces) > 1 else None,
-            context="\n".join(piece.headings),
-            microservice=task.labels.microservice,
-            aggregate=task.labels.aggregate,
-            tags=task.labels.tags,
-            kind_of_file=task.kind,
-            masked=piece.masked,
-            **_commit_fields(about),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageTask(ContentTask):
+    """A commit's message, to be read beside the ``names`` of the files that the commit changed."""
+
+    source: CommitSource
+    names: str
+
+    def read(self) -> ReadFile:
+        """Return the message as a document."""
+        found = self.source.safe_message()
+        chunk = Chunk(
+            id=_chunk_id(self.source.repo, self.path, 0),
+            repo=self.source.repo,
+            path=self.path,
+            blob=self.blob,
+            language=PLAIN_TEXT,
+            symbol_type="commit",
+            start_line=1,
+            end_line=found.text.count("\n"),
+            start_char=0,
+            end_char=len(found.text),
+            text=found.text,
+            content_hash=_digest(found.text),
+            context=self.names,
+            masked=bool(found.secrets),
+            **self.source.fields(found.text),
         )
-        at += len(piece.text)
+        task = FileTask(self.path, self.blob, self.size, self.rules, language=PLAIN_TEXT)
+        return ReadFile(task, INDEXED, found.counts.detail, PLAIN_TEXT, chunk.end_line, (_ready(chunk),))
 
 
-def _commit_fields(about: _About) -> dict[str, object]:
-    return {
-        "commit_author": about.author,
-        "commit_date": about.date,
-        "commit_message": about.subject,
-        "author": about.searched,
-        "commit_day": about.day,
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffTask(ContentTask):
+    """What a commit changed in one ``file``, as git's ``patch``."""
+
+    source: CommitSource
+    file: str
+    patch: bytes
+    most_lines: int
+
+    def read(self) -> ReadFile:
+        """Return the changed lines as a document, which has no pieces if there are none."""
+        pieces = patch_pieces(self.patch, self.file, self.source.secrets, self.most_lines)
+        chunks = list(self._chunks(pieces)) if pieces else []
+        size, lines = sum(len(chunk.text) for chunk in chunks), sum(piece.text.count("\n") for piece in pieces)
+        task = FileTask(self.path, self.blob, size, self.rules, language=self.language, kind=self.kind)
+        return ReadFile(task, INDEXED, language=self.language, lines=lines, pieces=tuple(map(_ready, chunks)))
+
+    def _chunks(self, pieces: list[PatchPiece]) -> Iterator[Chunk]:
+        fields = self.source.fields(self.source.safe_message().text)
+        at = 0
+        for ordinal, piece in enumerate(pieces):
+            yield Chunk(
+                id=_chunk_id(self.source.repo, self.path, ordinal),
+                repo=self.source.repo,
+                path=self.path,
+                blob=self.blob,
+                language=self.language or PLAIN_TEXT,
+                symbol_type="diff",
+                start_line=piece.start_line,
+                end_line=piece.end_line,
+                start_char=at,
+                end_char=at + len(piece.text),
+                text=piece.text,
+                content_hash=_digest(piece.text),
+                ordinal=ordinal,
+                symbol_part=f"{ordinal + 1}/{len(pieces)}" if len(pieces) > 1 else None,
+                context="\n".join(piece.headings),
+                microservice=self.labels.microservice,
+                aggregate=self.labels.aggregate,
+                tags=self.labels.tags,
+                kind_of_file=self.kind,
+                masked=piece.masked,
+                **fields,
+            )
+            at += len(piece.text)
 
 
 def _ready(chunk: Chunk) -> ReadPiece:

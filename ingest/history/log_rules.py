@@ -2,11 +2,13 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from codequarry.ingest.files.scan import PathRules
 from codequarry.shared.authors import EmailRule
-from codequarry.shared.settings.config import SettingsModel
+
+if TYPE_CHECKING:  # the processes that read commits load no settings
+    from codequarry.shared.settings.config import SettingsModel
 
 # Part of the hash of the rules. Increase it when the documents of commits change.
 LOG_VERSION = 1
@@ -25,7 +27,7 @@ class LogRules:
     paths: PathRules = field(compare=False)
 
     @classmethod
-    def of(cls, repo: str, settings: SettingsModel, paths: PathRules) -> Self:
+    def of(cls, repo: str, settings: "SettingsModel", paths: PathRules) -> Self:
         """Return the rules from the settings and, for paths and secrets, also from the version's own lists."""
         history = settings.history
         limits = (history.commits, history.diffs, history.max_diff_files, history.max_diff_lines)

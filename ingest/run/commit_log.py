@@ -1,12 +1,15 @@
 """The log of a transaction: which commits it brings and which it loses, their documents, and the check of both."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.files.reading_pool import Readers
+from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.ancestry import commits_of
-from codequarry.ingest.git.commits import Commit, read_commits
-from codequarry.ingest.history.documents import documents
+from codequarry.ingest.git.commits import ReadCommit, read_commits
+from codequarry.ingest.history.documents import commit_tasks
 from codequarry.ingest.history.log_rules import LogRules
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.transaction.lease import Heartbeat, Held
@@ -16,7 +19,7 @@ from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.errors import GitError, StoreError
 from codequarry.shared.model import FileRecord
 from codequarry.shared.store.port import RowReader
-from codequarry.shared.versions.commit_log import log_timeline
+from codequarry.shared.versions.commit_log import log_timeline, message_path
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.snapshots import snapshot_at
 from codequarry.shared.versions.transactions import MAX_COMMITS, TransactionRecord
@@ -130,7 +133,9 @@ def _paths(files: Collection[FileRecord], commits: Collection[str] | None = None
     return frozenset(file.path for file in files if wanted is None or file.blob in wanted)
 
 
-def write_log(run: Run, held: Held, heartbeat: Heartbeat, plan: LogPlan, spent_tokens: int) -> WrittenLog:
+def write_log(
+    run: Run, held: Held, heartbeat: Heartbeat, plan: LogPlan, readers: Readers, spent_tokens: int
+) -> WrittenLog:
     """Write the documents of the transaction's commits; those of an interrupted run are kept.
 
     ``spent_tokens`` were embedded for files; raise LimitExceeded if the commits need more than the request allows.
@@ -138,26 +143,28 @@ def write_log(run: Run, held: Held, heartbeat: Heartbeat, plan: LogPlan, spent_t
     store = run.workshop.store
     log = replace(held, timeline=log_timeline(held.timeline))
     before = {file.path: file for file in store.written_files(log.timeline, log.number)} if held.resumed else {}
-    kinds: list[bool] = []
+    kinds: Counter[bool] = Counter()
 
-    def counted() -> Iterator[ReadFile]:
+    def tasks() -> Iterator[FileTask]:
         for commit, diffs in _commits(run, plan):
-            for file in documents(commit, plan.rules, diffs=diffs):
-                if file.task.path not in before:
-                    kinds.append(file.pieces[0].chunk.symbol_type == "commit")
-                    yield file
+            yield from (task for task in commit_tasks(commit, plan.rules, diffs=diffs) if task.path not in before)
 
-    request = replace(run.request, max_chunks=None)
-    name = run.repository.name
+    def read() -> Iterator[ReadFile]:
+        for file in readers.read(tasks()):
+            is_message = file.task.path == message_path(file.task.blob)
+            if is_message or file.pieces:
+                kinds[is_message] += 1
+                yield file
+
+    request, name = replace(run.request, max_chunks=None), run.repository.name
     writer = Writer(name, log, run.workshop, heartbeat, request, spent_tokens=spent_tokens, of_commits=True)
-    written = writer.write(counted(), Watch(store, lambda _: None, run.repository.name, saves=False))
+    written = writer.write(read(), Watch(store, lambda _: None, name, saves=False)) if plan.tips else writer.written
     rows = written.rows + sum(file.rows for file in before.values())
-    messages = sum(kinds)
-    counts = LogCounts(messages, len(kinds) - messages, written.embedded, written.reused, written.tokens)
+    counts = LogCounts(kinds[True], kinds[False], written.embedded, written.reused, written.tokens)
     return WrittenLog(plan, rows, written.files + len(before), counts)
 
 
-def _commits(run: Run, plan: LogPlan) -> Iterator[tuple[Commit, bool]]:
+def _commits(run: Run, plan: LogPlan) -> Iterator[tuple[ReadCommit, bool]]:
     """Yield the commits to write, newest first, and whether their changed lines are indexed."""
     if not plan.tips:
         return

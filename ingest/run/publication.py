@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
-from codequarry.ingest.files.reading_pool import open_readers, reading_processes
+from codequarry.ingest.files.reading_pool import Readers, most_processes, open_readers, reading_processes
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.ancestry import lost_commits, new_commits
 from codequarry.ingest.request.repository_entry import (
@@ -74,8 +74,9 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Wr
         left = [task for task in work.plan.changed if task.path not in work.before]
         if held.resumed:
             SharedImport(store, held.timeline, held.number).clear()  # left by the interrupted run
-        done = _read_and_write(run, held, heartbeat, left) if left else Written()
-        log = write_log(run, held, heartbeat, log_plan, done.tokens)
+        with closing(_open_readers(run, left, log_plan)) as readers:
+            done = _read_and_write(run, held, heartbeat, left, readers) if left else Written()
+            log = write_log(run, held, heartbeat, log_plan, readers, done.tokens)
         watch.say("publishing")
         heartbeat.check()
         _retire(run, held, work, log_plan)
@@ -104,14 +105,19 @@ def _plan(run: Run, held: Held, placer: Placer) -> RunWork:
     return RunWork(make_plan(tasks, live, run.source.forced.union(before)), base, before)
 
 
-def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[FileTask]) -> Written:
+def _open_readers(run: Run, tasks: list[FileTask], log: LogPlan) -> Readers:
     settings = run.workshop.settings
-    assignment = run.source.assignment(run.repository.name, settings)
-    with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
-        if is_shared(run, tasks):
-            return write_shared(run, held, heartbeat, tasks, readers)
-        writer = Writer(run.repository.name, held, run.workshop, heartbeat, run.request)
-        return writer.write(readers.read(tasks), run.watch)
+    processes = reading_processes(tasks, settings.indexing)
+    if log.tips and not processes:  # commits are read apart too, unless the settings say that nothing is
+        processes = min(1, most_processes(settings.indexing))
+    return open_readers(run.source.assignment(run.repository.name, settings), processes)
+
+
+def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[FileTask], readers: Readers) -> Written:
+    if is_shared(run, tasks):
+        return write_shared(run, held, heartbeat, tasks, readers)
+    writer = Writer(run.repository.name, held, run.workshop, heartbeat, run.request)
+    return writer.write(readers.read(tasks), run.watch)
 
 
 @contextmanager

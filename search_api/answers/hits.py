@@ -22,7 +22,7 @@ class CodeChunk:
 
     id: str
     repo: str
-    path: str
+    path: Annotated[str, Field(description="the file; empty for the message of a commit")]
     language: str
     symbol_type: SymbolType
     symbol_kind: Annotated[str | None, Field(description="the language's own term for the symbol")]
@@ -58,6 +58,11 @@ class CodeChunk:
     stride_info: Annotated[
         StrideInfo | None, Field(description="the best stride of a chunk longer than the model's window")
     ]
+    commit_author: Annotated[str | None, Field(description="author of a commit; null for code, like the next two")]
+    commit_date: Annotated[str | None, Field(description="when the commit was made, in UTC")]
+    commit_message: Annotated[
+        str | None, Field(description="first line of the message; also null if the caller sees only some paths")
+    ]
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,10 @@ class VersionedChunk(CodeChunk):
 
     ref: str | None
     branch: str | None
-    commit: str | None
-    url: Annotated[str | None, Field(description="link to the lines on the code host, if the origin is known")]
+    commit: Annotated[str | None, Field(description="of the version; for a document of a commit, that commit")]
+    url: Annotated[
+        str | None, Field(description="link to the lines or the commit on the code host, if the origin is known")
+    ]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import Hit, SearchAnswer
 from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.query.commit_filters import DOCUMENTS
 from codequarry.search_api.query.request import parse_request
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 from codequarry.search_api.search.backend import Backend
@@ -37,7 +38,9 @@ Find code by meaning or by name in the indexed repositories. Use it instead of g
 Returns the best places as `repo path:from-to` with their code, best first.
 
 query: a question or description in plain words, or an identifier, whose definition then comes first. It may contain
-repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (- before a filter excludes it) and "an exact phrase"."""
+repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (- before a filter excludes it) and "an exact phrase".
+
+type: pass commit to find commits by their messages, or diff to find when lines were added or removed."""
 READ = """\
 Read numbered lines of an indexed file at the indexed commit. Take the path from a search_code result, and pass the
 same ref. Returns the first 400 lines unless you pass start_line and end_line; at most 400 lines per call."""
@@ -47,6 +50,7 @@ MAX_HIT_LINES = 80
 # A whole large file would fill an agent's context window.
 MAX_FILE_LINES = 400
 
+_TYPE = "Search commits instead of code: commit (messages) or diff (added and removed lines)"
 _REF = "An indexed branch, tag, pull/12 or commit, or workspace:/path; the default is the default branch"
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
@@ -68,6 +72,9 @@ class CodePlace:
     ref: str | None
     commit: str | None
     text: str
+    commit_author: str | None
+    commit_date: str | None
+    commit_message: str | None
 
 
 # No slots: the MCP library would mistake them for defaults, and the tool would have no schema.
@@ -96,9 +103,16 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         language: Annotated[str | None, Field(description="Only this language, such as python or typescript")] = None,
         path: Annotated[str | None, Field(description="Only paths that match this glob, such as src/**/*.py")] = None,
         ref: Annotated[str | None, Field(description=_REF)] = None,
+        type: Annotated[str | None, Field(description=_TYPE)] = None,
+        author: Annotated[str | None, Field(description="Part of an author's name; only with type")] = None,
+        since: Annotated[
+            str | None, Field(description="First day of commits, such as 2024-05-31; only with type")
+        ] = None,
+        until: Annotated[str | None, Field(description="Last day of commits; only with type")] = None,
         top_k: Annotated[int, Field(description="Maximum number of results", ge=1, le=50)] = 10,
     ) -> Annotated[CallToolResult, CodePlaces]:
-        filters = {"repo": repo, "language": language, "path": path, "ref": ref}
+        filters = {"repo": repo, "language": language, "path": path, "ref": ref, "type": type}
+        filters |= {"author": author, "since": since, "until": until}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
         answer = _with_tool_errors(lambda: _search(backend, body, caller.principal()))
         return _result(render_answer(answer), places(answer))
@@ -160,6 +174,9 @@ def _place(hit: Hit) -> CodePlace:
         ref=hit.ref,
         commit=hit.commit,
         text=hit.text,
+        commit_author=hit.commit_author,
+        commit_date=hit.commit_date,
+        commit_message=hit.commit_message,
     )
 
 
@@ -185,12 +202,24 @@ def _state(entry: Freshness) -> str:
 def _render_hit(hit: Hit) -> str:
     lines = _lines(hit.text)
     head = visible_line(f"{hit.repo} {hit.path}:{hit.start_line}-{hit.end_line}")
-    if symbol := _symbol(hit):
+    if hit.symbol_type in DOCUMENTS:
+        head = _commit_head(hit)
+    elif symbol := _symbol(hit):
         head += f"  {hit.symbol_type} {visible_line(symbol)}"
     shown = lines[:MAX_HIT_LINES]
     if len(lines) > len(shown):
-        shown.append(f"… {len(lines) - len(shown)} more lines: read_file from {hit.start_line + len(shown)}")
+        more = f"… {len(lines) - len(shown)} more lines"
+        shown.append(more if hit.symbol_type in DOCUMENTS else f"{more}: read_file from {hit.start_line + len(shown)}")
     return "\n".join((f"{head}  ({hit.score:.2f})", *shown))
+
+
+def _commit_head(hit: Hit) -> str:
+    """Return the place of a change or message: repository, commit, author and day, and the file's new lines."""
+    day = (hit.commit_date or "").partition("T")[0]
+    place = f" {hit.path}:{hit.start_line}-{hit.end_line}" if hit.path else ""
+    head = f"{hit.repo}{place}  commit {hit.blob[:12]}  {hit.commit_author} {day}"
+    # A message begins with its first line anyway.
+    return visible_line(f"{head}  {hit.commit_message}" if hit.path and hit.commit_message else head)
 
 
 def _symbol(hit: Hit) -> str | None:

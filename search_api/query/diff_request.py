@@ -74,6 +74,9 @@ def parse_diff(body: object) -> DiffRequest:
         include_tests=parsed.include_tests,
         rerank=False,
     )
-    if make_plan(request).selection.version:
+    selection = make_plan(request).selection
+    if selection.version:
         raise UsageError("name the versions in 'from' and 'to', not in the filters or the query")
+    if selection.documents:
+        raise UsageError("a comparison covers code; search commits with POST /search-code")
     return DiffRequest(request, parsed.before, parsed.after, parsed.all)

@@ -4,23 +4,22 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from codequarry.search_api.query.commit_filters import AUTHOR, DAY_FORMS, OF_COMMITS, SINCE, TYPE, TYPES, UNTIL
 from codequarry.search_api.query.request_body import MAX_VALUE_CHARACTERS, NULL, storable
 from codequarry.search_api.query.version_query import SpecifierKind
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.filters import BOOLEANS, FILTERABLE_FIELDS
-from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
+from codequarry.shared.model import CODE_TYPES, KINDS_OF_FILE
 
 FilterValues = Mapping[str, tuple[str, ...]]  # the accepted values of each field
 # Longer lists of files or repositories belong in a setting.
 MAX_FILTER_VALUES = 200
 
 VERSION_FILTERS: tuple[SpecifierKind, ...] = ("ref", "branch", "commit")
-# Filters on data that the index does not hold yet; ignoring them would give a wrong answer.
-LATER_FILTERS: tuple[str, ...] = ("author", "since", "until")
-FILTERS: tuple[str, ...] = (*FILTERABLE_FIELDS, "path", *VERSION_FILTERS)
+FILTERS: tuple[str, ...] = (*FILTERABLE_FIELDS, "path", *VERSION_FILTERS, TYPE, *OF_COMMITS)
 # Fields with a fixed set of values.
 CLOSED_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"symbol_type": SYMBOL_TYPES, "kind_of_file": KINDS_OF_FILE}
+    {"symbol_type": CODE_TYPES, "kind_of_file": KINDS_OF_FILE, TYPE: TYPES}
     | {name: BOOLEANS for name, kind in FILTERABLE_FIELDS.items() if kind == "boolean"}
 )
 
@@ -29,6 +28,10 @@ FILTER_NOTES = {
     "branch": "an indexed branch; the default branch if omitted",
     "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path (any folder in it), a full ref, or a commit",
     "commit": "an indexed commit: the full hash or at least its first 7 digits",
+    TYPE: "code (the default), or documents of commits instead: commit (messages) or diff (changed lines)",
+    AUTHOR: "any part of the name or e-mail address of a commit's author; only with type commit or diff",
+    SINCE: f"the first day (UTC) of commits: {DAY_FORMS}; only with type commit or diff",
+    UNTIL: "the last day (UTC) of commits, in the same forms as since; only with type commit or diff",
     "language": "lower case; config also matches yaml, json, toml, ini and properties",
 }
 
@@ -63,8 +66,6 @@ def read_filters(value: object) -> FilterValues:
 
 
 def _values(name: str, given: object) -> tuple[str, ...]:
-    if name in LATER_FILTERS:
-        raise UsageError(f"the filter '{name}' is not available yet; leave it out")
     if name not in FILTERS:
         raise UnknownName("filter", storable(name), FILTERS)
     listed: Sequence[object] = given if isinstance(given, list | tuple) else [given]

@@ -12,12 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from codequarry.search_api.query.filters import LATER_FILTERS
+from codequarry.search_api.query.commit_filters import TYPE, TYPES
 from codequarry.shared.errors import UnknownName, UsageError
-from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
+from codequarry.shared.model import CODE_TYPES, KINDS_OF_FILE
 
-FILTER_WORDS: tuple[str, ...] = ("repo", "lang", "path", "symbol", "kind", "ref", "branch", "commit")
-FILTER_ALIASES: Mapping[str, str] = MappingProxyType({"language": "lang", "file": "path", "repository": "repo"})
+FILTER_WORDS: tuple[str, ...] = (
+    "repo", "lang", "path", "symbol", "kind", "ref", "branch", "commit", "type", "author", "since", "until",
+)  # fmt: skip
+FILTER_ALIASES: Mapping[str, str] = MappingProxyType(
+    {"language": "lang", "file": "path", "repository": "repo", "after": "since", "before": "until"}
+)
 # Common names of languages whose id is different.
 LANGUAGE_ALIASES: Mapping[str, str] = MappingProxyType(
     {
@@ -93,14 +97,12 @@ def _read_clause(match: re.Match[str], is_code: bool) -> Clause | None:
         return None
     word = FILTER_ALIASES.get(match["word"], match["word"])
     value = match["value"].strip('"')
-    if word in FILTER_WORDS:
+    if word in FILTER_WORDS and not (is_code and word == TYPE and value not in TYPES):
         if not value:
             raise UsageError(f"the filter '{word}:' has no value")
         return Clause(word, value, bool(match["negated"]))
     if is_code or _is_plain_text(match["value"]):
         return None
-    if word in LATER_FILTERS:
-        raise UsageError(f"the filter '{word}:' is not available yet in the query; known: {', '.join(FILTER_WORDS)}")
     raise UnknownName("filter", word, FILTER_WORDS)
 
 
@@ -122,8 +124,8 @@ def language_id(name: str) -> str:
 
 def kind_field(value: str) -> str:
     """Return the field that ``kind:value`` filters on; raise UnknownName for an unknown kind."""
-    if value in SYMBOL_TYPES:
+    if value in CODE_TYPES:
         return "symbol_type"
     if value in KINDS_OF_FILE:
         return "kind_of_file"
-    raise UnknownName("kind", value, (*SYMBOL_TYPES, *(kind for kind in KINDS_OF_FILE if kind not in SYMBOL_TYPES)))
+    raise UnknownName("kind", value, (*CODE_TYPES, *(kind for kind in KINDS_OF_FILE if kind not in CODE_TYPES)))

@@ -10,7 +10,7 @@ from codequarry.search_api.query.selection import Selection, select
 from codequarry.search_api.query.terms import TermGroup, term_groups
 from codequarry.shared.filters import check_filters
 from codequarry.shared.identifiers import iter_tokens
-from codequarry.shared.model import KindOfFile
+from codequarry.shared.model import CommitFilters, KindOfFile
 
 # A query with one of these words asks for files of that kind; they then keep their full weight.
 _KIND_WORDS: dict[KindOfFile, str] = {
@@ -42,9 +42,10 @@ class QueryPlan:
     @property
     def is_narrowed(self) -> bool:
         """Whether the caller narrowed the search with filters."""
-        selection = self.selection
+        selection, filters = self.selection, self.selection.filters
+        terms = [name for name, _ in filters.terms if not (selection.documents and name == "symbol_type")]
         chosen = selection.repos or self.request.repos
-        return bool(selection.filters.terms or selection.filters.paths.include or chosen)
+        return bool(terms or filters.paths.include or filters.commits != CommitFilters() or chosen)
 
     @property
     def symbols(self) -> tuple[str, ...]:

@@ -65,8 +65,8 @@ Query = Annotated[
     Text,
     AfterValidator(_checked_query),
     Field(
-        description='plain text, names, "exact phrases", and the filters repo: lang: path: symbol: kind: (- before a '
-        "filter excludes)",
+        description='plain text, names, "exact phrases", and the filters repo: lang: path: symbol: kind: type: author: '
+        "since: until: (- before a filter excludes)",
         json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARACTERS, "pattern": r"\S"},
     ),
 ]

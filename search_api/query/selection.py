@@ -3,12 +3,23 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from codequarry.search_api.query.commit_filters import (
+    AUTHOR,
+    OF_COMMITS,
+    SINCE,
+    TYPE,
+    UNTIL,
+    AskedCommits,
+    CommitDocument,
+    asked_commits,
+)
 from codequarry.search_api.query.filters import MAX_FILTER_VALUES, VERSION_FILTERS, FilterValues
 from codequarry.search_api.query.language import Clause, kind_field, language_id
 from codequarry.search_api.query.names import Name, split_name
 from codequarry.search_api.query.version_query import SpecifierKind, VersionQuery, VersionSpecifier
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Filters, PathGlobs
+from codequarry.shared.versions.commit_log import log_globs
 
 _GLOB = "*?["
 Terms = dict[str, tuple[str, ...]]
@@ -24,6 +35,7 @@ class Selection:
     versions: tuple[tuple[str, VersionQuery], ...] = ()  # repositories with their own versions, instead of the above
     filters: Filters = field(default_factory=Filters)
     symbols: tuple[Name, ...] = ()
+    documents: tuple[CommitDocument, ...] = ()  # the documents of commits that are searched instead of code
 
     @property
     def chooses_kind(self) -> bool:
@@ -36,22 +48,46 @@ class Selection:
 def select(filters: FilterValues, clauses: Iterable[Clause], include_tests: bool) -> Selection:
     """Combine the body's filters with those in the query; both must match."""
     wanted, excluded = _from_clauses(clauses)
+    commits = _commits(filters, wanted, excluded)
     terms = [(name, values) for name, values in filters.items() if name not in _NOT_TERMS]
     terms += [(name, values) for name, values in wanted.items() if name not in _NOT_TERMS]
     without = [(name, values) for name, values in excluded.items() if name not in _NOT_TERMS]
     if not include_tests:
         without.append(("kind_of_file", ("test",)))
+    paths = _paths(filters.get("path", ()), wanted, excluded)
+    if commits.documents:
+        terms.append(("symbol_type", commits.documents))
+        paths = _paths_of_diffs(paths, commits.documents)
     return Selection(
         repos=_both(filters.get("repo", ()), wanted.get("repo", ())),
         excluded_repos=excluded.get("repo", ()),
         version=_version(filters, wanted),
-        filters=Filters(tuple(terms), tuple(without), _paths(filters.get("path", ()), wanted, excluded)),
+        filters=Filters(tuple(terms), tuple(without), paths, commits.filters),
         symbols=tuple(name for value in wanted.get("symbol", ()) if (name := split_name(value))),
+        documents=commits.documents,
     )
 
 
 # Filters that become the scope, path globs or ranking names instead of terms.
-_NOT_TERMS = frozenset({"repo", "path", "symbol", *VERSION_FILTERS})
+_NOT_TERMS = frozenset({"repo", "path", "symbol", *VERSION_FILTERS, TYPE, *OF_COMMITS})
+
+
+def _commits(filters: FilterValues, wanted: Terms, excluded: Terms) -> AskedCommits:
+    """Return the documents of commits that are asked for, with the filters on them."""
+    if name := next((name for name in (TYPE, SINCE, UNTIL) if name in excluded), ""):
+        raise UsageError(f"'-{name}:' excludes nothing; name what to search instead")
+    types, since, until = ((*filters.get(name, ()), *wanted.get(name, ())) for name in (TYPE, SINCE, UNTIL))
+    authors = _both(filters.get(AUTHOR, ()), wanted.get(AUTHOR, ()))
+    return asked_commits(types, authors, excluded.get(AUTHOR, ()), since, until)
+
+
+def _paths_of_diffs(paths: PathGlobs, documents: tuple[CommitDocument, ...]) -> PathGlobs:
+    """Return the globs for the changed files; a message has no path."""
+    if paths == PathGlobs():
+        return paths
+    if "diff" not in documents:
+        raise UsageError("a commit's message has no path; search its changes with type:diff, or leave the path out")
+    return log_globs(paths)
 
 
 def _from_clauses(clauses: Iterable[Clause]) -> tuple[Terms, Terms]:

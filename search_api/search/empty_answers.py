@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from codequarry.search_api.answers.freshness import IMPORTING
+from codequarry.search_api.query.commit_filters import DOCUMENTS, shown_day
 from codequarry.search_api.query.plan import QueryPlan
 from codequarry.search_api.versions.freshness import RepositoryState
-from codequarry.shared.model import Candidate, Filters, PathGlobs
+from codequarry.shared.model import Candidate, CommitFilters, Filters, PathGlobs
 
 # Minimum similarity of a suggested name to the name or word in the query (difflib's ratio).
 MIN_LIKENESS = 0.75
@@ -40,6 +41,8 @@ def why_empty(
         return Emptiness("not indexed yet", "index a repository: codequarry index PATH_OR_URL")
     guess = did_you_mean(plan, near)
     filters = plan.selection.filters
+    if plan.selection.documents and not count(Filters(terms=(("symbol_type", DOCUMENTS),))):
+        return Emptiness("no commits are indexed here", "set [history] commits above 0 and index again")
     if filters != Filters() and not count(filters):
         return Emptiness(f"filter leaves nothing: {_blame(filters, count)}", guess or "remove or change a filter")
     if importing:
@@ -56,13 +59,26 @@ def _blame(filters: Filters, count: CountMatches) -> str:
 
 def _single_filters(filters: Filters) -> Iterable[tuple[str, Filters]]:
     for name, values in filters.terms:
-        yield f"{name} = {', '.join(values)}", Filters(terms=((name, values),))
+        shown = "type" if name == "symbol_type" and set(values) <= set(DOCUMENTS) else name
+        yield f"{shown} = {', '.join(values)}", Filters(terms=((name, values),))
     for name, values in filters.excluded:
         yield f"{name} is not {', '.join(values)}", Filters(excluded=((name, values),))
+    yield from _commit_filters(filters.commits)
     if filters.paths.include:
         yield f"path = {', '.join(filters.paths.include)}", Filters(paths=PathGlobs(filters.paths.include))
     if filters.paths.exclude:
         yield f"path is not {', '.join(filters.paths.exclude)}", Filters(paths=PathGlobs((), filters.paths.exclude))
+
+
+def _commit_filters(commits: CommitFilters) -> Iterable[tuple[str, Filters]]:
+    if commits.authors:
+        yield f"author = {commits.authors[0]}", Filters(commits=CommitFilters(authors=commits.authors))
+    if commits.excluded:
+        yield f"author is not {commits.excluded[0]}", Filters(commits=CommitFilters(excluded=commits.excluded))
+    if commits.since is not None:
+        yield f"since {shown_day(commits.since)}", Filters(commits=CommitFilters(since=commits.since))
+    if commits.until is not None:
+        yield f"until {shown_day(commits.until)}", Filters(commits=CommitFilters(until=commits.until))
 
 
 def did_you_mean(plan: QueryPlan, near: Iterable[Candidate]) -> str | None:

@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from codequarry.search_api.answers.hits import CodeChunk, Explanation, Hit, HitVersion, NearChunk, VersionedChunk
 from codequarry.search_api.answers.json import adapter
+from codequarry.search_api.query.commit_filters import DOCUMENTS
 from codequarry.search_api.ranking.scoring import Ranked
 from codequarry.search_api.versions.scope import VersionScope
 from codequarry.search_api.versions.views import View
 from codequarry.shared.model import Candidate, Chunk
 from codequarry.shared.store.port import RowReader
 from codequarry.shared.store.records import Recall
+from codequarry.shared.versions.commit_log import changed_path
 
 CHUNK_FIELDS: tuple[str, ...] = tuple(field.name for field in fields(CodeChunk))
 # Explanations show enough digits to add up.
@@ -59,12 +61,29 @@ def code_chunk(chunk: Chunk) -> CodeChunk:
 
 
 def _versioned_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str, Any]:
+    if chunk.symbol_type in DOCUMENTS:
+        return _commit_fields(chunk, view, origin)
     return {
         **_fields(chunk),
         "ref": view.ref.name if view else None,
         "branch": view.branch if view else None,
         "commit": view.commit if view else None,
         "url": _url(origin, view, chunk) if view else None,
+    }
+
+
+def _commit_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str, Any]:
+    """Return the fields of a document of a commit: its commit is that commit, and its path the changed file."""
+    shown = replace(chunk, path=changed_path(chunk.path))
+    if view is None or view.allowed:
+        # A message tells about all files of its commit, of which this caller sees only some.
+        shown = replace(shown, commit_message=None)
+    return {
+        **_fields(shown),
+        "ref": view.ref.name if view else None,
+        "branch": view.branch if view else None,
+        "commit": chunk.blob,
+        "url": commit_url(origin, chunk.blob),
     }
 
 
@@ -101,6 +120,21 @@ _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[\w.-]+\.[\w-]+):(?!//)(?P<path>[^\\]+
 _WEB_SCHEMES = ("http", "https", "ssh", "git", "git+ssh")
 # Hosts that run Gitea or Forgejo but are not named after it.
 _GITEA_HOSTS = frozenset({"codeberg.org"})
+
+
+def commit_url(origin: str, commit: str) -> str | None:
+    """Return the URL of a commit, or None if the origin is not a known kind of code host."""
+    place = _web_place(origin)
+    if place is None:
+        return None
+    host, base = place
+    if "gitlab" in host:
+        return f"{base}/-/commit/{commit}"
+    if "bitbucket" in host:
+        return f"{base}/commits/{commit}"
+    if host in _GITEA_HOSTS or any(name in host for name in ("gitea", "forgejo", "github")):
+        return f"{base}/commit/{commit}"
+    return None
 
 
 def blob_url(origin: str, commit: str, path: str, start_line: int, end_line: int) -> str | None:
@@ -167,10 +201,11 @@ def _among(
     store: RowReader, views: Sequence[View], hidden: frozenset[int], chunks: Sequence[Chunk]
 ) -> dict[str, tuple[View, ...]]:
     paths = {chunk.path for chunk in chunks}
+    of_commits = any(chunk.symbol_type in DOCUMENTS for chunk in chunks)
     held = {
         (file.path, file.blob, position)
         for position, view in enumerate(views)
-        for file in store.files(view.snapshot(hidden), paths)
+        for file in store.files((view.log if of_commits else view).snapshot(hidden), paths)
     }
     return {
         chunk.id: tuple(view for place, view in enumerate(views) if (chunk.path, chunk.blob, place) in held)

@@ -13,6 +13,7 @@ from codequarry.search_api.versions.workspaces import resolve_workspaces
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.model import Layer, PathGlobs, Snapshot
+from codequarry.shared.versions.commit_log import log_layer
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
 
@@ -40,7 +41,7 @@ class VersionScope:
         return [[view.repo, view.timeline, view.number if view.fixed else 0] for view in views]
 
 
-def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[str]) -> VersionScope:
+def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[str], of_commits: bool) -> VersionScope:
     """Return the scope of a search that names no versions (rule 11); it may cover every repository."""
     published = {
         name: timeline
@@ -49,7 +50,8 @@ def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[
     }
     pending = tuple(name for name in names if name not in published)
     standing = ((timeline, head.allowed.get(name, ())) for name, timeline in published.items())
-    snapshot = _bounded(_standing_layers(standing, head.counter, head.hidden))
+    layers = _standing_layers(standing, head.counter, head.hidden)
+    snapshot = _bounded(map(log_layer, layers) if of_commits else layers)
     views = DefaultViews(head, catalog, published)
     return VersionScope(snapshot, views, pending, head.counter, _still_open(head), head.hidden)
 
@@ -80,14 +82,15 @@ def resolve(
     AmbiguousCommit or UsageError for an ambiguous version.
     """
     if as_of is None and not selection.version and not selection.versions:
-        return _at_defaults(head, catalog, _names(head, catalog, selection))
+        return _at_defaults(head, catalog, _names(head, catalog, selection), bool(selection.documents))
     at, still_open = (head.counter, _still_open(head)) if as_of is None else (as_of.at, as_of.open)
     moment = Moment(head, past, at, still_open)
     resolver = _Resolver(moment, catalog)
     for wanted in _wanted(head, catalog, selection):
         resolver.add(wanted)
     views = {name: tuple(found) for name, found in resolver.views.items()}
-    snapshot = _bounded(_layers(moment, [view for found in views.values() for view in found]))
+    chosen = [view.log if selection.documents else view for found in views.values() for view in found]
+    snapshot = _bounded(_layers(moment, chosen))
     return VersionScope(snapshot, views, tuple(resolver.pending), at, still_open, moment.hidden)
 
 

@@ -1,12 +1,13 @@
 """Views: versions of repositories as a search sees them, at one moment of the index."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from codequarry.shared.catalog.repositories import Repository, default_branch
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Layer, PathGlobs, Snapshot
+from codequarry.shared.versions.commit_log import log_globs, log_timeline
 from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.transactions import TransactionRecord
@@ -45,7 +46,8 @@ class View:
 
     ``key`` is the version that the timeline shows or showed, empty for current and former default branches. ``fixed``
     if the request named a commit, which later transactions don't change. An overlay has a ``base`` and its ``mask``.
-    ``allowed`` limits the paths that the principal may see, in every layer; empty means all paths.
+    ``allowed`` limits the paths that the principal may see, in every layer; empty means all paths. ``log_mask`` is the
+    mask of the base's log, or None if the base's commits are not this version's.
     """
 
     repo: str
@@ -58,6 +60,17 @@ class View:
     base: Place | None = None
     mask: frozenset[str] = frozenset()
     allowed: tuple[PathGlobs, ...] = ()
+    log_mask: frozenset[str] | None = None
+
+    @property
+    def log(self) -> "View":
+        """The view of the version's commits instead of its files; only a search's snapshot may be made of it."""
+        globs = tuple(map(log_globs, self.allowed))
+        log = replace(self, timeline=log_timeline(self.timeline), allowed=globs, base=None, mask=frozenset())
+        if self.base is None or self.log_mask is None:
+            return log
+        timeline, number = self.base
+        return replace(log, base=(log_timeline(timeline), number), mask=self.log_mask)
 
     @property
     def branch(self) -> str | None:
@@ -128,12 +141,15 @@ def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: boo
     state = moment.head.timelines[timeline]
     if not state.version and point.name not in {"", ref.name}:
         ref = Ref("branch", point.name)  # the default branch may have had another name
-    base, mask = None, frozenset[str]()
+    base, mask, log_mask = None, frozenset[str](), None
     # Only timelines of other branches can be overlays; their record names the base.
     if state.version and (record := moment.past.record(timeline, point.number)):
         base, mask = record.base, frozenset(record.mask)
+        log_mask = frozenset(record.log_mask or ()) if record.log_base else None
     allowed = moment.head.allowed.get(state.repo, ())
-    return View(state.repo, ref, timeline, point.number, point.commit, state.version, fixed, base, mask, allowed)
+    return View(
+        state.repo, ref, timeline, point.number, point.commit, state.version, fixed, base, mask, allowed, log_mask
+    )
 
 
 def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:

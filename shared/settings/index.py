@@ -26,9 +26,9 @@ class IndexingSettings(Section):
 class HistorySettings(Section):
     """The commits that are indexed, so that searches find their messages and what they changed."""
 
-    commits: int = Field(default=2_000, ge=0, le=100_000, description="newest commits of a version's first run; 0: off")
+    commits: int = Field(default=1_000, ge=0, le=100_000, description="newest commits of a version's first run; 0: off")
     diffs: int = Field(
-        default=200, ge=0, le=100_000, description="of these, the newest whose changed lines are indexed"
+        default=100, ge=0, le=100_000, description="of these, the newest whose changed lines are indexed"
     )
     max_diff_files: int = Field(default=50, ge=1, description="a commit that changes more files has only its message")
     max_diff_lines: int = Field(default=500, ge=1, description="changed lines indexed per file of a commit")

@@ -1,7 +1,7 @@
 """The log of a timeline: the rows of its commits, in a timeline of their own beside the rows of its files.
 
 A transaction writes and retires rows of both under its one number, so they become visible together. The paths of a log
-begin with a folder that no checkout can hold, and name the commit: what many commits changed in one file has many paths.
+begin with a folder that no checkout can hold, and name the commit, so what two commits changed in a file has two paths.
 """
 
 from collections.abc import Iterable

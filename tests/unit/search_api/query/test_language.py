@@ -33,10 +33,20 @@ def test_a_version_may_contain_digits_colons_and_slashes(value):
     assert parse_query(f"retry ref:{value}").clauses == (Clause("ref", value),)
 
 
-@pytest.mark.parametrize("word", ["author", "since", "until"])
-def test_filters_of_later_versions_are_refused_by_name(word):
-    with pytest.raises(UsageError, match=f"'{word}:' is not available yet"):
-        parse_query(f"retry {word}:main")
+def test_filters_of_commits_take_days_and_quoted_values():
+    parsed = parse_query('type:commit retry author:"Ada Lovelace" since:2024-05-31 before:"2 weeks ago"')
+    assert parsed.text == "retry"
+    assert parsed.clauses == (
+        Clause("type", "commit"),
+        Clause("author", "Ada Lovelace"),
+        Clause("since", "2024-05-31"),
+        Clause("until", "2 weeks ago"),
+    )
+
+
+def test_a_type_in_code_is_text_unless_it_is_one_of_ours():
+    assert parse_query("{ type:string, other:number }").clauses == ()
+    assert parse_query("retry(x) type:diff").clauses == (Clause("type", "diff"),)
 
 
 def test_an_unknown_filter_is_named_with_the_known_ones():

@@ -39,7 +39,7 @@ def test_a_filter_takes_a_value_or_a_list():
         ({"query": "x", "filters": {"language": 3}}, "must be a string"),
         ({"query": "x", "filters": {"exported": 3}}, "must be a boolean"),
         ({"query": "x", "filters": {"language": ""}}, "1 to 1000 characters"),
-        ({"query": "x", "filters": {"author": "me"}}, "'author' is not available yet"),
+        ({"query": "x", "filters": {"type": "commits"}}, "unknown type 'commits'; known: code, commit, diff"),
     ],
 )
 def test_each_invalid_body_gets_its_message(body, message):
