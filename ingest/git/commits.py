@@ -170,4 +170,4 @@ def _sections(text: bytes) -> Iterator[bytes]:
         return
     for section in text[start + len(_SECTION) :].split(b"\n" + _SECTION):
         hunks = section.find(b"\n@@ ")
-        yield section[hunks + 1 :] if hunks >= 0 else b""
+        yield section[hunks + 1 :].removesuffix(b"\n") + b"\n" if hunks >= 0 else b""
