@@ -10,7 +10,7 @@ from codequarry.shared.model import FileRecord
 
 InconsistencyKind = Literal[
     "missing", "extra", "blob", "verdict", "doubled", "rows", "text",
-    "counter", "open", "leftover", "chore", "pin", "base", "vectors", "storage",
+    "counter", "open", "leftover", "chore", "pin", "base", "vectors", "storage", "log",
 ]  # fmt: skip
 
 KINDS: dict[InconsistencyKind, str] = {
@@ -28,6 +28,7 @@ KINDS: dict[InconsistencyKind, str] = {
     "pin": "the base of an overlay is not pinned",
     "base": "the base of an overlay is gone",
     "vectors": "vectors differ from what was written, in any repository",
+    "log": "the commits in the index differ from the version's history, or parts of them are missing",
     "storage": "the store itself is damaged; codequarry fsck --repair rebuilds it",
 }
 """The kinds of problem, and what each means."""

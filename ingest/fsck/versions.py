@@ -12,6 +12,7 @@ from codequarry.ingest.files.reading_pool import open_readers, reading_processes
 from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask, PathRules
 from codequarry.ingest.fsck.catalog import check_catalog, drop_unrestorable_commits, mend_catalog
+from codequarry.ingest.fsck.commit_log import check_log, note_incomplete
 from codequarry.ingest.fsck.files import Inconsistency, check_files, is_readable
 from codequarry.ingest.fsck.storage import check_readable, check_storage, mend_vectors
 from codequarry.ingest.fsck.texts import check_skipped, check_text
@@ -90,6 +91,7 @@ def _check_version(
     same_rules = record.rules.startswith(version.rules.digest)
     watch.say("comparing")
     problems += check_files(version.tasks.values(), records, store.row_counts(snapshot), same_rules=same_rules)
+    problems += check_log(store, read_head(store), record, version.mirror)
     read = _to_read(version, records, same_rules=same_rules, everything=full_text)
     watch.expect(len(read))
     problems += _check_texts(version, [file for file in read if file.verdict == INDEXED], store, snapshot, watch)
@@ -114,7 +116,10 @@ def repair_version(report: FsckReport, workshop: Workshop, observe: ObserveRun =
         mend_vectors(workshop)
     mend_catalog(store, record.repo, state.ref, workshop.settings.indexing.grace_seconds)
     done = None
-    if report.wrong_paths or any(problem.kind in ("open", "base") for problem in report.problems):
+    kinds = {problem.kind for problem in report.problems}
+    if "log" in kinds:
+        note_incomplete(store, record, log=True)
+    if report.wrong_paths or kinds & {"open", "base", "log"}:
         ref = Ref.of_key(state.ref) if state.ref else None
         request = IndexRequest(repository.origin, ref, forced=report.wrong_paths)
         done = index_repository(request, workshop, observe)
@@ -130,7 +135,7 @@ def _check_repairable(report: FsckReport, *, is_newest: bool) -> None:
             "backup, or index again into an empty store"
         )
     check_readable(report.problems)
-    if report.wrong_paths and not is_newest:
+    if (report.wrong_paths or any(problem.kind == "log" for problem in report.problems)) and not is_newest:
         raise UsageError(
             f"{report.record.commit} is not the newest commit of {report.record.ref}, and older commits never change; "
             "repair the newest commit, and index this commit again with codequarry index ORIGIN --commit SHA"

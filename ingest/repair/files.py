@@ -33,9 +33,6 @@ from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.snapshots import version_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord, transactions_prefix
 
-# Appended to the rules of a commit with missing files; the rules of an import never end with it.
-INCOMPLETE = "!"
-
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
@@ -120,14 +117,6 @@ def _write(
     assignment = ReadingOrder(version.mirror, rules, settings.indexing.process_memory_bytes)
     with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
         return writer.write(readers.read(tasks), watch)
-
-
-def note_incomplete(store: DocumentStore, record: TransactionRecord) -> None:
-    """Mark a commit so that the next import of its version compares all files, as if the rules had changed."""
-    document = store.read_document(record.key)
-    if document and not record.rules.endswith(INCOMPLETE):
-        body = {**document.body, "rules": record.rules + INCOMPLETE}
-        store.write_document(record.key, body, document.version)
 
 
 def summarise(record: TransactionRecord, store: Store) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from codequarry.ingest.fsck.commit_log import note_incomplete
 from codequarry.ingest.fsck.storage import embedded_text_of, mend_vectors
 from codequarry.ingest.repair.catalog import Lost, VersionToReindex
-from codequarry.ingest.repair.files import fill_gaps, kept_records, note_incomplete, summarise
+from codequarry.ingest.repair.files import fill_gaps, kept_records, summarise
 from codequarry.ingest.repair.note import RepairNote
 from codequarry.ingest.repair.report import RepairReport
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop
@@ -17,6 +18,7 @@ from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import CodequarryError, Interrupted, NotAtOrigin, Stopped, StoreError
 from codequarry.shared.repositories.model_permission import check_all_may_leave
 from codequarry.shared.store.port import RepairsVectors
+from codequarry.shared.versions.commit_log import log_timeline
 from codequarry.shared.versions.refs import Ref
 
 # These errors end the repair itself.
@@ -81,6 +83,10 @@ def _fill_all_gaps(
     for timeline, path in note.salvage.incomplete:
         paths.setdefault(timeline, []).append(path)
     records = kept_records(store, read_head(store))
+    for record in records:
+        # The next import of the version writes its log again; older commits keep what is left of it.
+        if note.salvage.may_lack_rows or log_timeline(record.timeline) in paths:
+            note_incomplete(store, record, log=True)
     if not note.salvage.may_lack_rows:
         records = [record for record in records if record.timeline in paths]
     say(f"{len(records):,} kept commits are compared with git; missing files are read from there")

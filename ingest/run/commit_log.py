@@ -81,15 +81,13 @@ def _decide(
     head = read_head(store)
     state = head.timelines[held.timeline]
     before = read_transaction(store, held.timeline, state.published) if state.published else None
-    had_log = before is not None and bool(before.log_rules)
     if not rules.digest or not is_readable:
         # Without a digest, the next transaction writes the log anew, for example because the mirror has the commit.
-        return LogPlan(rules, "", retired=_paths(_live(store, head, before)) if had_log else frozenset(), mask=None)
+        return LogPlan(rules, "", retired=_paths(_live(store, head, before)), mask=None)
     if before is None or before.log_rules != rules.digest:
         # Other rules make other documents: the log is written anew.
         tips, mask = _over_base(run, head, base, rules)
-        retired = _paths(_live(store, head, before)) if had_log else frozenset[str]()
-        return LogPlan(rules, rules.digest, tips, frozenset(), retired, mask)
+        return LogPlan(rules, rules.digest, tips, retired=_paths(_live(store, head, before)), mask=mask)
     live = _live(store, head, before) if base or before.base or lost is None or lost else []
     if base is None and before.base is None and lost is not None:
         tips = (commit, f"^{before.commit}") if before.commit != commit else ()

@@ -48,6 +48,10 @@ def _searches(commits: Commits) -> Iterator[Example]:
     for query, filters in product(QUERIES, FILTERS):
         yield _search(query, filters=filters)
     for query in QUERIES:
+        yield _search(query, filters={"type": "commit", "repo": ["core", "site"]}, explain=True)
+        yield _search(query, filters={"type": "diff"}, explain=True)
+        yield _search(query, filters={"type": ["commit", "diff"], "author": "a", "ref": "dev"})
+    for query in QUERIES:
         yield _search(query, explain=True, top_k=50)
         yield Example("POST", "/search-code", {"query": query, "top_k": 5}, pages=True)
     yield Example("POST", "/search-code", {"query": "step value", "top_k": 3, "max_per_file": 50}, pages=True)
