@@ -20,6 +20,7 @@ from codequarry.cli.commands import (
     index,
     jobs,
     keys,
+    log,
     mcp,
     migrate,
     models,
@@ -75,6 +76,13 @@ _add(
     diff_search.diff_search,
     'diff-search "retry policy" --from v1.0 --to v2.0 --repo codequarry',
     "diff-search parse_request --from main --to dev --json",
+)
+_add(
+    "log",
+    log.log,
+    "log parse_request --repo codequarry",
+    "log Store.load --path 'src/*' --branch dev",
+    "log retry_delay --no-git --limit 5 --json",
 )
 _add(
     "embed-check",
