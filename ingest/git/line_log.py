@@ -54,8 +54,8 @@ def line_log(
     if not mirror.commit_of(commit):
         raise GitError(f"the mirror lacks commit {commit[:12]}; index the repository again to fetch it")
     wanted = f"-L{first},{last}:{_argument(path)}"
-    arguments = ("log", *_PLAIN, f"--max-count={MAX_COMMITS}", f"--format={_FIELDS}", wanted, commit)
-    arguments += (f"^{since}",) if since else ()
+    revisions = (commit, f"^{since}") if since else (commit,)
+    arguments = ("log", *_PLAIN, f"--max-count={MAX_COMMITS}", f"--format={_FIELDS}", wanted, *revisions)
     found = run_git_bounded(
         (f"--git-dir={mirror.folder}", *arguments),
         mirror.environment,
