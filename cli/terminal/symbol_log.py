@@ -51,7 +51,8 @@ def _show(history: "DeclarationHistory") -> None:
     for event in history.events:
         write(f"    {_event(event)}")
         for commit in event.commits or ():
-            write(f"{_INDENT}{_line_commit(commit)}")
+            if not _is_alone(event):
+                write(f"{_INDENT}{_line_commit(commit)}")
     if not _begins_here(history):
         return
     beyond, begins = history.beyond, history.begins
@@ -73,11 +74,16 @@ def _event(event: "SymbolEvent") -> str:
             place += f" ({safe_line(event.before.symbol)} -> {safe_line(event.after.symbol)})"
     indexed = f"indexed {(event.indexed_at or '')[:DATE_CHARACTERS]}"
     date = event.commit_date[:DATE_CHARACTERS] if event.commit_date else indexed
-    # The head that was indexed need not be the commit that made the change.
-    made = event.author and event.commits is None and (event.range is None or event.commit_count == 1)
-    said = safe_line(f"{event.author}: {event.subject}") if made else ""
+    said = safe_line(f"{event.author}: {event.subject}") if event.author and _is_alone(event) else ""
     parts = (date, short(event.commit), f"{event.event:{EVENT_CHARACTERS}}", place, said, _among(event))
     return "  ".join(part for part in parts if part)
+
+
+def _is_alone(event: "SymbolEvent") -> bool:
+    """Return whether the indexed head itself made the change, as far as is known."""
+    if event.commits:
+        return [commit.commit for commit in event.commits] == [event.commit]
+    return event.range is None or event.commit_count == 1
 
 
 def _line_commit(commit: "LineCommit") -> str:

@@ -19,7 +19,7 @@ from codequarry.search_api.versions.resolution import Located, locate
 from codequarry.search_api.versions.views import AsOf, Moment, View, branch_of
 from codequarry.shared.errors import UsageError
 from codequarry.shared.filters import accepted_values, path_matches
-from codequarry.shared.model import Chunk, Filters, PathGlobs
+from codequarry.shared.model import Chunk, Filters
 from codequarry.shared.store.records import StoredRow
 from codequarry.shared.versions.snapshots import OPEN
 
@@ -87,20 +87,33 @@ def _versions(engine: SearchEngine, found: Located) -> list[_Version]:
 def _histories(
     engine: SearchEngine, versions: Sequence[_Version], request: HistoryRequest
 ) -> Iterator[DeclarationHistory]:
-    timelines = frozenset[int]().union(*(version.timelines for version in versions))
-    rows = list(islice(engine.store.symbol_lives(timelines, request.name.last), MAX_ROWS + 1))
+    if not versions:
+        return
+    moment = versions[0].moment
+    rows = list(islice(_visible_rows(engine, moment, versions, request.name), MAX_ROWS + 1))
     if len(rows) > MAX_ROWS:
         raise UsageError(
             f"'{request.name.qualified}' has more than {MAX_ROWS:,} rows in the history of these repositories; name "
             "one repository and one branch"
         )
     lives: dict[int, list[FileLife]] = {}
-    hidden = versions[0].moment.hidden if versions else frozenset[int]()
-    for life in _file_lives(rows, request.name, hidden):
+    for life in _file_lives(rows, request.name, moment.hidden):
         lives.setdefault(life.timeline, []).append(life)
     for version in versions:
         if any(timeline in lives for timeline in version.timelines):
             yield from _histories_of(version, lives, request.selection.filters)
+
+
+def _visible_rows(
+    engine: SearchEngine, moment: Moment, versions: Sequence[_Version], name: Name
+) -> Iterator[StoredRow]:
+    """Yield the rows that declare the symbol at paths that the principal may see; no other row counts (rule 15)."""
+    head = moment.head
+    timelines = {timeline for version in versions for timeline in version.timelines} & head.timelines.keys()
+    for stored in engine.store.symbol_lives(timelines, name.last):
+        allowed = head.allowed.get(head.timelines[stored.row.timeline].repo, ())
+        if not allowed or any(path_matches(globs, stored.row.chunk.path) for globs in allowed):
+            yield stored
 
 
 def _file_lives(rows: Sequence[StoredRow], name: Name, hidden: Collection[int]) -> Iterator[FileLife]:
@@ -120,19 +133,10 @@ def _histories_of(
     version: _Version, lives: Mapping[int, Sequence[FileLife]], filters: Filters
 ) -> Iterator[DeclarationHistory]:
     heads = indexed_heads(version.moment, version.lines, version.view)
-    allowed = version.view.allowed
-    seen = {
-        timeline: [life for life in lives.get(timeline, ()) if _is_allowed(life.path, allowed)]
-        for timeline in version.timelines
-    }
     teller = HistoryTeller(version.moment.past, version.view, heads, version.origin)
-    for lineage in follow([_state(head.view, seen) for head in heads.heads]):
+    for lineage in follow([_state(head.view, lives) for head in heads.heads]):
         if _fits(lineage, filters):
             yield teller.tell(lineage)
-
-
-def _is_allowed(path: str, allowed: Sequence[PathGlobs]) -> bool:
-    return not allowed or any(path_matches(globs, path) for globs in allowed)
 
 
 def _state(view: View, lives: Mapping[int, Sequence[FileLife]]) -> State:

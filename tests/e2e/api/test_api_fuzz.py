@@ -48,6 +48,7 @@ CHECKS = [
 OPERATIONS = [
     ("POST", "/search-code"),
     ("POST", "/diff-search"),
+    ("GET", "/symbols/history"),
     ("GET", "/repos"),
     ("POST", "/repos"),
     ("DELETE", "/repos/{name}"),
