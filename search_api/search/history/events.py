@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from codequarry.search_api.answers.symbol_history import DeclarationHistory, HistoricText, HistoryStart, SymbolEvent
 from codequarry.search_api.search.history.declared_texts import DeclaredText
-from codequarry.search_api.search.history.lineage import Event, Lineage
+from codequarry.search_api.search.history.lineage import Lineage, LineageEvent
 from codequarry.search_api.search.hits import blob_url
 from codequarry.search_api.versions.indexed_heads import HeadHistory, IndexedHead
 from codequarry.search_api.versions.views import History, View
@@ -40,7 +40,7 @@ class HistoryTeller:
             events=tuple(self._event(event) for event in reversed(lineage.events)),
         )
 
-    def _event(self, event: Event) -> SymbolEvent:
+    def _event(self, event: LineageEvent) -> SymbolEvent:
         head = self.history.heads[event.state]
         previous = self.history.heads[event.state - 1] if event.state else None
         follows = previous is not None and previous.view.timeline == head.view.timeline

@@ -37,7 +37,7 @@ State = Mapping[str, FileLife]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class LineageEvent:
     """What happened to a declaration between ``state`` and the state before it, by their positions."""
 
     kind: EventKind
@@ -50,7 +50,7 @@ class Event:
 class Lineage:
     """A declaration through time, wherever it moved: its events, oldest first, and its ``text`` in the last state."""
 
-    events: list[Event] = field(default_factory=list)
+    events: list[LineageEvent] = field(default_factory=list)
     text: DeclaredText | None = None
 
     @property
@@ -62,7 +62,7 @@ class Lineage:
 
     def happen(self, kind: EventKind, state: int, after: DeclaredText | None) -> None:
         """Add an event that leads to the text ``after``."""
-        self.events.append(Event(kind, state, None if kind == "appeared" else self.text, after))
+        self.events.append(LineageEvent(kind, state, None if kind == "appeared" else self.text, after))
         self.text = after
 
 
