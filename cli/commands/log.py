@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codequarry.cli.options.search_options import Commit, Languages, Names, Paths, Repos, Tag, version_filter
+from codequarry.cli.options.search_options import (
+    Commit,
+    Languages,
+    Names,
+    Paths,
+    Pull,
+    Repos,
+    Tag,
+    Workspace,
+    version_filter,
+)
 from codequarry.cli.session.session import Json, Workplace, load, workplace
 from codequarry.cli.terminal.console import write_answer
 from codequarry.shared.errors import UsageError
@@ -38,6 +48,8 @@ def log(
     branch: Branches = None,
     tag: Tag = None,
     commit: Commit = None,
+    pull: Pull = None,
+    workspace: Workspace = None,
     git: AskGit = None,
     git_seconds: Seconds = DEFAULT_SECONDS,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, metavar="N", help="At most N events.")] = 100,
@@ -49,7 +61,7 @@ def log(
     It is the history of the default branch, unless you name other versions. A change lies among the commits between two
     indexed heads. What happened before the first of them only git can tell: it is asked for the log of the lines.
     """
-    filters = {"repo": repo, "language": language, "path": path} | _versions(branch, tag, commit)
+    filters = {"repo": repo, "language": language, "path": path} | _versions(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
         from codequarry.search_api.query.history_request import history_request
         from codequarry.search_api.search.engine import SearchEngine
@@ -66,18 +78,22 @@ def log(
     show_history(answer, symbol)
 
 
-def _versions(branch: Names, tag: str | None, commit: str | None) -> dict[str, Names]:
+def _versions(
+    branch: Names, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
+) -> dict[str, Names]:
     """Return the filters for the versions that the options name."""
-    one = version_filter(None, tag, commit, None, None)
+    one = version_filter(None, tag, commit, pull, workspace)
     if branch and one:
-        raise UsageError("--branch, --tag and --commit are mutually exclusive")
+        raise UsageError("--branch, --tag, --commit, --pull and --workspace are mutually exclusive")
     return {"branch": branch} if branch else {name: [value] for name, value in one.items()}
 
 
 def _with_git(place: Workplace, answer: "SymbolHistory", wanted: bool | None, seconds: float) -> "SymbolHistory":
     """Return the answer with what git says about it, or with the reason why git was not asked."""
     if wanted is False:
-        return replace(answer, beyond_reason="--no-git was given")
+        from codequarry.cli.terminal.symbol_log import NO_GIT
+
+        return replace(answer, beyond_reason=NO_GIT)
     if wanted is None and answer.total > 1:
         return replace(answer, beyond_reason="the name means several declarations; narrow it, or use --git")
     from codequarry.cli.session.earlier_history import ask_git
