@@ -106,7 +106,8 @@ class DeclarationHistory:
     beyond: Annotated[EarlierHistory | None, Field(description="null if git was not asked, see beyond_reason")] = None
 
 
-@dataclass(frozen=True, slots=True)
+# No slots: the MCP library would mistake them for defaults, and the tool would have no schema.
+@dataclass(frozen=True)
 class SymbolHistory:
     """A page of the histories of a symbol's declarations; the events of one may continue on the next page."""
 
@@ -114,4 +115,4 @@ class SymbolHistory:
     total: Annotated[int, Field(description="number of declarations on all pages")]
     total_events: Annotated[int, Field(description="number of events on all pages")]
     next_cursor: Annotated[str | None, Field(description="`?cursor=` of the next page; null on the last page")]
-    beyond_reason: Annotated[str | None, Field(description="why git was not asked about earlier commits")] = None
+    beyond_reason: Annotated[str | None, Field(description="why git was not asked, or not about everything")] = None

@@ -1,20 +1,20 @@
-"""The MCP server: the two tools that a coding agent needs, over stdio. Only protocol messages go to stdout."""
+"""The MCP server: the tools that a coding agent needs, over stdio. Only protocol messages go to stdout."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult
 from pydantic import Field, SecretStr
 
 from codequarry.search_api.access.authentication import ApiKeys, RefuseAll, RequestCredentials
 from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import Hit, SearchAnswer
-from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.mcp.symbol_history import add_symbol_history
+from codequarry.search_api.mcp.tool_results import READ_ONLY, REF, tool_result, with_tool_errors
 from codequarry.search_api.query.request import parse_request
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 from codequarry.search_api.search.backend import Backend
@@ -22,16 +22,17 @@ from codequarry.search_api.search.files import read_file
 from codequarry.shared.access.grants import OWNER, Principal
 from codequarry.shared.access.key_list import find_key
 from codequarry.shared.access.keys import moment, split_token
-from codequarry.shared.control_characters import visible, visible_line
-from codequarry.shared.errors import CodequarryError, NotIndexed, Unauthorized
+from codequarry.shared.control_characters import visible_line
+from codequarry.shared.errors import NotIndexed, Unauthorized
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore
 
 INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
-scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result. Results show the
-code at the indexed commit that they name, not the working tree. Both tools take a ref: a branch, a tag, pull/12, a
-commit, or workspace:/path for an indexed working tree (any folder in it). The default is the default branch."""
+scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result, or symbol_history
+for when a function, method or class changed. Results show the code at the indexed commit that they name, not the
+working tree. All tools take a ref: a branch, a tag, pull/12, a commit, or workspace:/path for an indexed working tree
+(any folder in it). The default is the default branch."""
 SEARCH = """\
 Find code by meaning or by name in the indexed repositories. Use it instead of grep if you don't know the exact words.
 Returns the best places as `repo path:from-to` with their code, best first.
@@ -46,11 +47,6 @@ same ref. Returns the first 400 lines unless you pass start_line and end_line; a
 MAX_HIT_LINES = 80
 # A whole large file would fill an agent's context window.
 MAX_FILE_LINES = 400
-
-_REF = "An indexed branch, tag, pull/12 or commit, or workspace:/path; the default is the default branch"
-READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +91,13 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         repo: Annotated[str | None, Field(description="Only this repository")] = None,
         language: Annotated[str | None, Field(description="Only this language, such as python or typescript")] = None,
         path: Annotated[str | None, Field(description="Only paths that match this glob, such as src/**/*.py")] = None,
-        ref: Annotated[str | None, Field(description=_REF)] = None,
+        ref: Annotated[str | None, Field(description=REF)] = None,
         top_k: Annotated[int, Field(description="Maximum number of results", ge=1, le=50)] = 10,
     ) -> Annotated[CallToolResult, CodePlaces]:
         filters = {"repo": repo, "language": language, "path": path, "ref": ref}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
-        answer = _with_tool_errors(lambda: _search(backend, body, caller.principal()))
-        return _result(render_answer(answer), places(answer))
+        answer = with_tool_errors(lambda: _search(backend, body, caller.principal()))
+        return tool_result(render_answer(answer), places(answer))
 
     @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)
     def read_indexed_file(
@@ -109,35 +105,22 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         path: Annotated[str, Field(description="Path of the file in the repository")],
         start_line: Annotated[int | None, Field(description="First line, counted from 1", ge=1)] = None,
         end_line: Annotated[int | None, Field(description="Last line, inclusive", ge=1)] = None,
-        ref: Annotated[str | None, Field(description=_REF)] = None,
+        ref: Annotated[str | None, Field(description=REF)] = None,
     ) -> Annotated[CallToolResult, FileText]:
         first = start_line or 1
         last = min(end_line or first + MAX_FILE_LINES - 1, first + MAX_FILE_LINES - 1)
         version = VersionQuery((VersionSpecifier("ref", ref),)) if ref else VersionQuery()
-        file = _with_tool_errors(
+        file = with_tool_errors(
             lambda: read_file(backend.seen_by(caller.principal()).catalog, repo, path, start_line, last, version)
         )
-        return _result(render_file(file), file)
+        return tool_result(render_file(file), file)
 
+    add_symbol_history(server, backend, caller.principal)
     return server
 
 
 def _search(backend: Backend, body: Mapping[str, Any], principal: Principal) -> SearchAnswer:
     return backend.search(parse_request(body, reranking=backend.settings.reranking), principal)
-
-
-def _with_tool_errors(call: Callable[[], Value]) -> Value:
-    """Return what ``call`` returns; its errors become tool errors with the same message."""
-    try:
-        return call()
-    except CodequarryError as error:
-        raise ToolError(visible(str(error))) from error
-
-
-def _result(text: str, structured: CodePlaces | FileText) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=visible(text))], structured_content=to_json(structured)
-    )
 
 
 def places(answer: SearchAnswer) -> CodePlaces:

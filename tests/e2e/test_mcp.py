@@ -53,7 +53,7 @@ def asking(place: Any, *options: str, **variables: str) -> Iterator[Any]:
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(server) as session:
         yield SimpleNamespace(
             list_tools=lambda: portal.call(session.list_tools),
-            call_tool=lambda name, **arguments: portal.call(session.call_tool, name, arguments),
+            call_tool=lambda name, /, **arguments: portal.call(session.call_tool, name, arguments),
         )
 
 
@@ -67,14 +67,34 @@ def client(indexed: Any) -> Iterator[Any]:
 def test_the_tools_describe_themselves_to_an_agent(client: Any) -> None:
     listed = client.list_tools()
     tools = {tool.name: tool for tool in listed.tools}
-    assert set(tools) == {"search_code", "read_file"}
+    assert set(tools) == {"search_code", "read_file", "symbol_history"}
     assert set(tools["search_code"].input_schema["properties"]) == {
         "query", "repo", "language", "path", "ref", "top_k"
     }  # fmt: skip
     assert tools["search_code"].input_schema["required"] == ["query"]
     assert set(tools["read_file"].input_schema["properties"]) == {"repo", "path", "ref", "start_line", "end_line"}
+    assert set(tools["symbol_history"].input_schema["properties"]) == {"name", "repo", "path", "ref", "limit"}
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools.values())
     assert all(tool.output_schema for tool in tools.values())
+
+
+def test_the_history_of_a_symbol_is_told_as_text_and_as_structure(client: Any, indexed: Any) -> None:
+    answer = client.call_tool("symbol_history", name="only_on_dev", ref="dev")
+    head, event = answer.content[0].text.splitlines()
+    assert head == "project dev src/dev.py  function only_on_dev"
+    assert event.split()[0] == "appeared" and event.endswith("..".join(commits(indexed)))
+    (item,) = answer.structured_content["declarations"]
+    assert item["events"][0]["after"]["path"] == "src/dev.py"
+    assert "codequarry log --git" in answer.structured_content["beyond_reason"]
+    assert "No indexed commit" in client.call_tool("symbol_history", name="only_on_dev").content[0].text
+    assert "read_file" not in client.call_tool("symbol_history", name="retry_delay", limit=1).content[0].text
+    refused = client.call_tool("symbol_history", name="x", repo="nope")
+    assert refused.is_error and "'nope' is not indexed" in refused.content[0].text
+
+
+def commits(place: Any) -> list[str]:
+    """Return the first digits of the two indexed commits."""
+    return [place.work_tree("project").git("rev-parse", name)[:12] for name in ("main", "dev")]
 
 
 def test_a_search_returns_places_with_code_as_text_and_as_structure(client: Any, indexed: Any) -> None:

@@ -1,7 +1,5 @@
 """`GET /symbols/history`."""
 
-from dataclasses import replace
-
 from apiflask import APIBlueprint
 from flask import Response, request
 
@@ -16,7 +14,6 @@ from codequarry.search_api.query.request_body import MAX_VALUE_CHARACTERS
 from codequarry.search_api.search.history.symbol_history import symbol_history
 from codequarry.shared.errors import UsageError
 
-NO_GIT = "the service reads only the index; `codequarry log --git` asks git about earlier commits"
 blueprint = APIBlueprint("symbol_history", __name__, tag="Search")
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_VALUE_CHARACTERS}
@@ -83,6 +80,6 @@ def history_of_symbol() -> Response:
     filters = {filter_name: request.args.getlist(filter_name) for filter_name in FILTERS}
     limit = integer_parameter("limit", DEFAULT_EVENTS, MAX_EVENTS)
     asked = history_request(name, filters, limit, request.args.get("cursor"))
-    answer = replace(symbol_history(engine(), asked), beyond_reason=NO_GIT)
+    answer = symbol_history(engine(), asked)
     note_access((declaration.repo for declaration in answer.declarations), len(answer.declarations), name)
     return json_response(answer)

@@ -25,6 +25,7 @@ from codequarry.shared.versions.snapshots import OPEN
 
 # A name with more rows than this, dead and alive, needs a filter; they take about 5 kB each.
 MAX_ROWS = 50_000
+NO_GIT = "the service reads only the index; `codequarry log --git` asks git about earlier commits"
 
 
 def symbol_history(engine: SearchEngine, request: HistoryRequest) -> SymbolHistory:
@@ -51,6 +52,7 @@ def symbol_history(engine: SearchEngine, request: HistoryRequest) -> SymbolHisto
         total=len(histories),
         total_events=total,
         next_cursor=encode_cursor(more, engine.seal()) if start + request.limit < total else None,
+        beyond_reason=NO_GIT,
     )
 
 
