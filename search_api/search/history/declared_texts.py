@@ -10,6 +10,9 @@ from codequarry.shared.model import Chunk
 
 _SEPARATOR = re.compile(r"\.|::|->|#|/|\\")
 _WORD = re.compile(r"\w+")
+# Where the name of a scope ends in its header, and what stands before it in Rust.
+_BASES = re.compile(r"[(<:{=]|\b(?:extends|implements|with|where)\b")
+_GENERICS = re.compile(r"\bimpl\s*<[^>]*>\s*")
 # How a line begins that belongs to the declaration below it: a comment, decorator, annotation or attribute.
 _ABOVE = ("#", "//", "/*", "*", "--", "@", "[", '"""', "'''")
 # What stands before a name that a line uses: `save() { return load(1)`, `key = load(1)`.
@@ -44,9 +47,11 @@ def declared_texts(chunks: Iterable[Chunk], name: Name) -> tuple[DeclaredText, .
     found = [_own_text(chunk, name) for chunk in own]
     declared = {text.symbol for text in found}
     for chunk in ordered:
-        # A class repeats the names of the members that have chunks of their own.
-        if _holds(chunk, name) and (text := _shared_text(chunk, name)).symbol not in declared:
-            found.append(text)
+        if _holds(chunk, name):
+            text = _shared_text(chunk, name)
+            # A class repeats the names of the members that have chunks of their own; other chunks hold overloads.
+            if not (chunk.symbol_name and text.symbol in declared):
+                found.append(text)
     return tuple(sorted(found, key=lambda text: text.start_line))
 
 
@@ -62,11 +67,24 @@ def _holds(chunk: Chunk, name: Name) -> bool:
     around = _parts(chunk)
     if around:
         return not name.scope or around[-len(name.scope) :] == name.scope
-    return set(name.scope) <= {*chunk.defines, *_WORD.findall(chunk.context)}
+    return set(name.scope) <= {*chunk.defines, *_enclosing(chunk)}
 
 
 def _parts(chunk: Chunk) -> tuple[str, ...]:
     return tuple(filter(None, _SEPARATOR.split(chunk.qualified_name or chunk.symbol_name or "")))
+
+
+def _enclosing(chunk: Chunk) -> tuple[str, ...]:
+    """Return the names of the scopes around a chunk, outermost first, read from the headers in its context.
+
+    A header also names bases and parameters: `class Store(Base):`, `impl<T> Load for Store<T>`.
+    """
+    names: list[str] = []
+    for line in chunk.context.split("\n"):
+        if not line.startswith(("package ", "uses ")):
+            header = _GENERICS.sub("impl ", line).rpartition(" for ")[2]
+            names += _WORD.findall(_BASES.split(header, maxsplit=1)[0])[-1:]
+    return tuple(names)
 
 
 def _with_parts_joined(chunks: Iterable[Chunk]) -> list[Chunk]:
@@ -100,7 +118,7 @@ def _shared_text(chunk: Chunk, name: Name) -> DeclaredText:
     lines = _lines(chunk)
     named = [(_indent(line), place) for place, line in enumerate(lines) if _names(line, name)]
     around = _parts(chunk)
-    symbol = ".".join((*around, name.last)) if around else name.qualified
+    symbol = ".".join((*(around or _enclosing(chunk)), name.last))
     if not named:
         bounds = (0, _last_line(lines, 0, 0))
     else:

@@ -54,10 +54,22 @@ def test_a_method_is_cut_out_of_the_chunk_of_its_class(make_chunk):
     assert cut([chunk], "Store") == [("Store", 1, 10, CLASS.rstrip("\n"), False)]
 
 
-def test_small_methods_are_found_by_the_class_around_them(make_chunk):
-    chunk = make_chunk("    def load(self):\n        pass\n", defines=("load",), context="class Store(Base):")
-    assert [found[0] for found in cut([chunk], "Store.load")] == ["Store.load"]
-    assert cut([chunk], "Other.load") == []
+@pytest.mark.parametrize(
+    ("context", "symbol"),
+    [
+        ("class Store(Base):\nuses Store from base", "Store.load"),
+        ("package base\npublic final class Store extends Base implements Other", "Store.load"),
+        ("impl<T: Base> Base for Store<T>", "Store.load"),
+        ("impl<T> Store<T>", "Store.load"),
+        ("namespace outer\nclass Store : public Base", "outer.Store.load"),
+        ("class Store < Base", "Store.load"),
+    ],
+)
+def test_small_methods_are_found_by_the_class_around_them(make_chunk, context, symbol):
+    chunk = make_chunk("    def load(self):\n        pass\n", defines=("load",), context=context)
+    assert [found[0] for found in cut([chunk], "Store.load")] == [symbol]
+    assert [found[0] for found in cut([chunk], "load")] == [symbol]
+    assert cut([chunk], "Base.load") == []
 
 
 def test_neighbours_and_the_end_of_the_class_are_not_part_of_a_declaration(make_chunk):
@@ -102,3 +114,14 @@ def test_a_class_that_lists_a_method_with_its_own_chunk_is_not_counted_again(mak
         ordinal=1, start_line=3,
     )  # fmt: skip
     assert [found[0] for found in cut([header, own], "load")] == ["A.load"]
+
+
+def test_small_overloads_are_declarations_beside_the_long_one(make_chunk):
+    stubs = "@overload\ndef load(key: int) -> int: ...\n@overload\ndef load(key: str) -> str: ...\n"
+    long = "def load(key):\n    a = key\n    return a\n"
+    fields = {"defines": ("load",)}
+    chunks = [
+        make_chunk(stubs, **fields),
+        make_chunk(long, symbol_name="load", qualified_name="load", ordinal=1, start_line=5, **fields),
+    ]
+    assert [found[1:3] for found in cut(chunks, "load")] == [(1, 4), (5, 7)]
