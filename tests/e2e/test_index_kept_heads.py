@@ -229,6 +229,18 @@ def test_of_many_ended_versions_the_newest_are_kept(repository, make_workshop):
             seen(workshop, "commit", tip)
 
 
+def test_a_working_tree_that_outgrows_its_layer_keeps_no_earlier_state(repository, index):
+    """Nobody could name such a state."""
+    index()
+    tree = Ref("workspace", repository.origin)
+    for numbers in ([0], range(14)):
+        for number in numbers:
+            repository.write(f"src/f{number:02}.py", "x = 1\n")
+        index(tree)
+    assert {state.version for state in read_head(index.workshop.store).timelines.values()} == {"", tree.key}
+    assert not index.workshop.store.list_documents("chore:")
+
+
 def test_removing_a_version_on_purpose_forgets_its_heads_too(repository, index):
     index()
     repository.git("checkout", "--quiet", "-b", "dev")
