@@ -233,7 +233,7 @@ def _publish(run: Run, held: Held) -> None:
     replaced = current_timeline(read_head(store), repo, key) if held.new else None
     branch = "" if key else run.source.ref.value
     stale = Ref("branch", branch).key if branch else ""
-    at = now("seconds")
+    at = now("milliseconds")
     # A version that outgrew its layer keeps its earlier commits, unless nobody can ask for them.
     forgets = run.request.full or key.startswith(WORKSPACES)
 

@@ -214,14 +214,12 @@ def test_of_many_ended_versions_the_newest_are_kept(repository, make_workshop):
     index()
     tips = []
     for number in range(5):
-        repository.git("checkout", "--quiet", "-b", "topic", "main")
+        repository.git("checkout", "--quiet", "-b", f"topic{number}", "main")
         tips.append(commit_files(repository, number, text=f"topic {number}"))
-        index(Ref("branch", "topic"))
-        repository.git("checkout", "--quiet", "main")
-        repository.git("branch", "--move", "topic", f"done{number}")
-        index(Ref("branch", f"done{number}"))
+        index(Ref("branch", f"topic{number}"))
+    repository.git("checkout", "--quiet", "main")
     for number in range(5):
-        repository.git("branch", "--delete", "--force", f"done{number}")
+        repository.git("branch", "--delete", "--force", f"topic{number}")
         index()
     assert_kept(workshop, repository, *tips[2:])
     for tip in tips[:2]:
