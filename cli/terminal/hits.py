@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codequarry.cli.terminal.console import count, safe_line, short, write
+from codequarry.cli.terminal.console import safe_line, short, write
 from codequarry.shared.control_characters import visible
 from codequarry.shared.identifiers import iter_tokens
 
@@ -54,12 +54,11 @@ def remarks(answer: "SearchAnswer", for_person: bool) -> Iterator[str]:
 
 
 def stale(shown: set[str], freshness: "Iterable[Freshness]") -> Iterator[str]:
-    """Yield a note for each shown repository whose index is behind the last fetch."""
+    """Yield a note for each shown repository whose index is behind its origin, as last seen."""
     for entry in freshness:
-        if entry.repo in shown and entry.commits_behind and entry.indexed_commit:
-            behind = count(entry.commits_behind, "commit")
+        if entry.repo in shown and entry.lag and entry.indexed_commit:
             place = f"{safe_line(entry.repo)} {safe_line(entry.ref)} at {short(entry.indexed_commit)}"
-            yield f"note: {place} is {behind} behind"
+            yield f"note: {place} is {entry.lag}"
 
 
 def headline(chunk: "CodeChunk") -> tuple[str, str, str]:

@@ -178,7 +178,7 @@ def render_answer(answer: SearchAnswer) -> str:
 
 
 def _state(entry: Freshness) -> str:
-    behind = f", {entry.commits_behind} commits behind" if entry.commits_behind else ""
+    behind = f", {entry.lag}" if entry.lag else ""
     return f"{entry.repo} {entry.ref} at {str(entry.indexed_commit)[:12]}{behind}"
 
 

@@ -43,6 +43,7 @@ def _described(
         indexed_at=state.indexed_at,
         head_commit=state.head_commit,
         commits_behind=state.commits_behind,
+        head_seen_at=state.head_seen_at,
         files=state.files,
         chunks=state.chunks,
         skipped=None if state.skipped is None else dict(sorted(state.skipped.items())),
@@ -81,6 +82,7 @@ def _version(state: RepositoryState) -> IndexedVersion:
         indexed_at=state.indexed_at,
         head_commit=state.head_commit,
         commits_behind=state.commits_behind,
+        head_seen_at=state.head_seen_at,
         files=state.files,
         chunks=state.chunks,
     )
