@@ -10,7 +10,7 @@ from threading import Lock
 from time import monotonic
 from typing import TypeVar
 
-from codequarry.search_api.versions.local_heads import LocalHeads, SeenTip
+from codequarry.search_api.versions.local_heads import AskedVersion, LocalHeads, SeenTip
 from codequarry.search_api.versions.views import Point
 from codequarry.shared.access.grants import OWNER, Principal, permitted_catalog, permitted_head
 from codequarry.shared.catalog.deliveries import Delivery, list_deliveries
@@ -216,6 +216,11 @@ class Catalog:
     def local_tip(self, repository: Repository, ref: Ref, indexed: str) -> SeenTip | None:
         """Return the newest commit of a version in its repository's folder on this machine, or None if unknown."""
         return self._local_heads.tip(repository, ref, indexed) if self._local_heads else None
+
+    def look(self, versions: Iterable[AskedVersion]) -> None:
+        """Look for the newest commits of several versions at once, so that ``local_tip`` then knows them."""
+        if self._local_heads:
+            self._local_heads.look(versions)
 
     def progress(self, name: str, repo_id: str) -> Progress | None:
         """Return the current progress of a running import."""

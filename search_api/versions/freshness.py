@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from codequarry.search_api.answers.freshness import IMPORTING, NOT_INDEXED, READY, Freshness, IndexState
 from codequarry.search_api.versions.catalog import Catalog
-from codequarry.search_api.versions.local_heads import SeenTip
+from codequarry.search_api.versions.local_heads import AskedVersion, SeenTip
 from codequarry.search_api.versions.scope import VersionScope
 from codequarry.search_api.versions.views import View
 from codequarry.shared.catalog.repositories import Repository, Summary
@@ -102,9 +102,11 @@ def scope_states(
     left = max(MAX_FRESHNESS, len(shown))
     for name in scope.pending[:left]:
         yield pending_state(catalog, name, repositories.get(name))
-    for name in names[: max(left - len(scope.pending), len(shown))]:
-        for view in scope.views[name]:
-            yield ready_state(catalog, head, view, repositories.get(name))
+    views = [view for name in names[: max(left - len(scope.pending), len(shown))] for view in scope.views[name]]
+    known = [(repository, view) for view in views if (repository := repositories.get(view.repo))]
+    catalog.look(AskedVersion(repository, view.ref, head.timelines[view.timeline].commit) for repository, view in known)
+    for view in views:
+        yield ready_state(catalog, head, view, repositories.get(view.repo))
 
 
 @dataclass(frozen=True, slots=True)

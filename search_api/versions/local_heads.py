@@ -1,6 +1,6 @@
 """Looks into the folders of repositories on this machine for commits that are not indexed yet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Thread
@@ -29,6 +29,25 @@ class SeenTip:
     seen_at: str
 
 
+@dataclass(frozen=True, slots=True)
+class AskedVersion:
+    """A version of a repository, and its newest indexed commit."""
+
+    repository: Repository
+    ref: Ref
+    indexed: str
+
+    @property
+    def is_local(self) -> bool:
+        """Whether a folder on this machine may have the version."""
+        return self.ref.kind == "workspace" or self.repository.origin.startswith("/")
+
+    @property
+    def folder(self) -> Path:
+        """The folder of a local version's repository."""
+        return Path(self.ref.value if self.ref.kind == "workspace" else self.repository.origin)
+
+
 class LocalHeads:
     """Reads the newest commits of versions whose origin is a folder on this machine; thread-safe."""
 
@@ -45,46 +64,43 @@ class LocalHeads:
         self._home, self._roots = settings.home, settings.api.local_roots
         self._clock, self._read = clock, read
         self._lock = Lock()
-        self._kept: dict[tuple[str, str, str, str], tuple[float, SeenTip | None]] = {}
+        self._kept: dict[AskedVersion, tuple[float, SeenTip | None]] = {}
         self._waiting: Thread | None = None
 
     def tip(self, repository: Repository, ref: Ref, indexed: str) -> SeenTip | None:
         """Return the newest commit of a version whose newest indexed commit is ``indexed``, or None if unknown."""
-        key = (repository.id, repository.origin, ref.key, indexed)
+        asked = AskedVersion(repository, ref, indexed)
+        self.look([asked])
         with self._lock:
-            kept = self._kept.get(key)
-        if kept is not None and self._clock() - kept[0] <= MAX_AGE_SECONDS:
-            return kept[1]
-        seen = self._look(repository, ref, indexed)
+            # If the look is still waiting for the disk, the one before it must not be mistaken for it.
+            return self._kept[asked][1] if self._age(asked) <= 2 * MAX_AGE_SECONDS else None
+
+    def look(self, versions: Iterable[AskedVersion]) -> None:
+        """Look at all these versions at once: most of the time for a single look is spent on its thread."""
+        local = [asked for asked in versions if asked.is_local]
         with self._lock:
-            if len(self._kept) >= MAX_KEPT:
-                self._kept.clear()
-            self._kept[key] = (self._clock(), seen)
-        return seen
-
-    def _look(self, repository: Repository, ref: Ref, indexed: str) -> SeenTip | None:
-        if not repository.origin.startswith("/") and ref.kind != "workspace":
-            return None
-        mirror = mirror_folder(read_origin(repository.origin), self._home)
-        folder = Path(ref.value if ref.kind == "workspace" else repository.origin)
-        # Only the command line names working trees; a request may have named the origin.
-        roots = self._roots if repository.guarded and ref.kind != "workspace" else None
-        moment, found = now("seconds"), list[LocalTip]()
-
-        def look() -> None:
-            if mirror.is_dir() and (tip := self._read(folder, ref, indexed, roots)):
-                found.append(tip)
-
-        self._within_patience(look)
-        return SeenTip(found[0].commit, moment) if found else None
-
-    def _within_patience(self, look: Callable[[], None]) -> None:
-        """Run ``look`` in a thread and wait a moment for it, or do nothing while an earlier look is still waiting."""
-        waiting = self._waiting
-        if waiting is not None and waiting.is_alive():
+            due = [asked for asked in local if self._age(asked) > MAX_AGE_SECONDS]
+        if not due or (self._waiting is not None and self._waiting.is_alive()):
             return
-        thread = Thread(target=look, name="local-head", daemon=True)
+        thread = Thread(target=self._look, args=(due,), name="local-heads", daemon=True)
         thread.start()
         thread.join(PATIENCE_SECONDS)
         if thread.is_alive():
             self._waiting = thread
+
+    def _age(self, asked: AskedVersion) -> float:
+        return self._clock() - self._kept[asked][0] if asked in self._kept else float("inf")
+
+    def _look(self, versions: Sequence[AskedVersion]) -> None:
+        for asked in versions:
+            moment = now("seconds")
+            mirror = mirror_folder(read_origin(asked.repository.origin), self._home)
+            tip = self._read(asked.folder, asked.ref, asked.indexed, self._roots_of(asked)) if mirror.is_dir() else None
+            with self._lock:
+                if len(self._kept) >= MAX_KEPT:
+                    self._kept.clear()
+                self._kept[asked] = (self._clock(), SeenTip(tip.commit, moment) if tip else None)
+
+    def _roots_of(self, asked: AskedVersion) -> Sequence[Path] | None:
+        # Only the command line names working trees; a request may have named the origin.
+        return self._roots if asked.repository.guarded and asked.ref.kind != "workspace" else None

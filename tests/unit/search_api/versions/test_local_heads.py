@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from codequarry.search_api.versions.local_heads import LocalHeads, SeenTip
+from codequarry.search_api.versions.local_heads import AskedVersion, LocalHeads, SeenTip
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.origins import read_origin
 from codequarry.shared.repositories.local_refs import LocalTip
@@ -43,6 +43,29 @@ def test_remote_origins_are_not_looked_at(settings):
     heads = LocalHeads(settings, read=lambda *_: pytest.fail("there is no folder to read"))
     assert heads.tip(Repository("core", "https://git.example/core.git", "main"), MAIN, A) is None
     assert heads.tip(Repository("core", "", "main"), MAIN, A) is None
+
+
+def test_an_old_look_is_not_repeated_as_a_new_one(settings, core):
+    clock, answer = {"now": 0.0}, threading.Event()
+    tips = [lambda: answer.wait(60) and LocalTip(B), lambda: LocalTip(A)]
+    heads = LocalHeads(settings, lambda: clock["now"], lambda *_: tips.pop()())
+    assert heads.tip(core, MAIN, A).commit == A
+    clock["now"] = 3.0
+    assert heads.tip(core, MAIN, A) is None
+    answer.set()
+
+
+def test_several_versions_share_one_look(settings, core):
+    threads = []
+
+    def read(*_):
+        threads.append(threading.current_thread())
+        return LocalTip(A)
+
+    heads = LocalHeads(settings, read=read)
+    heads.look([AskedVersion(core, Ref("branch", name), A) for name in ("main", "dev")])
+    assert heads.tip(core, MAIN, A).commit == heads.tip(core, Ref("branch", "dev"), A).commit == A
+    assert len(threads) == 2 and len(set(threads)) == 1
 
 
 def test_a_version_that_is_gone_is_known_to_be_gone(settings, core):
