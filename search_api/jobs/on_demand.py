@@ -78,6 +78,7 @@ def index_first(
     Raise the errors of ``needed_versions``, IndexingOff or NotIndexed for a missing version that can't be indexed, and
     LateCommit if the version does not have ``min_commit`` after it was indexed.
     """
+    engine.catalog.forget_local_tips()  # a client that has just committed must get its commit
     return _IndexingFirst(engine, indexer, wanted, monotonic() + wait_ms / 1000, rest or engine.rest).run()
 
 

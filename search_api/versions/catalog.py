@@ -158,6 +158,11 @@ class Catalog:
         with self._cache.lock:
             self._cache.read_at = float("-inf")
 
+    def forget_local_tips(self) -> None:
+        """Make the next call look into the repositories on this machine, for callers that need their current state."""
+        if self._local_heads:
+            self._local_heads.forget()
+
     def publication(self, timeline: int, number: int) -> Publication:
         """Return the record and summary of a published transaction."""
         key = (timeline, number)

@@ -75,6 +75,11 @@ class LocalHeads:
             # If the look is still waiting for the disk, the one before it must not be mistaken for it.
             return self._kept[asked][1] if self._age(asked) <= 2 * MAX_AGE_SECONDS else None
 
+    def forget(self) -> None:
+        """Make the next call look again, for callers that need the current state."""
+        with self._lock:
+            self._kept.clear()
+
     def look(self, versions: Iterable[AskedVersion]) -> None:
         """Look at all these versions at once: most of the time for a single look is spent on its thread."""
         local = [asked for asked in versions if asked.is_local]

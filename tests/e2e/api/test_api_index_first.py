@@ -68,8 +68,9 @@ def make_remote(store, name, **fields):
 
 
 def test_an_outdated_default_branch_is_brought_up_to_date(worker, repository, name):
-    commit = second(repository)
+    """Even if a search has looked at the origin just before the commit."""
     assert "b.py" not in found(ask(worker, name, index="false"))
+    commit = second(repository)
     response = ask(worker, name)
     assert found(response)["b.py"] == commit
     answer = response.get_json()
