@@ -9,6 +9,8 @@ from codequarry.shared.versions.refs import RefKind
 
 IndexState = Literal["ready", "importing", "not indexed"]
 SHORT_COMMIT = 12
+# The beginning of an entry of an answer's `degraded` about a version that could not be brought up to date.
+NOT_REFRESHED = "indexing: "
 READY: IndexState = "ready"
 IMPORTING: IndexState = "importing"
 NOT_INDEXED: IndexState = "not indexed"

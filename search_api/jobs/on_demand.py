@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from time import monotonic
 
 from codequarry.search_api.answers.comparison import ComparisonAnswer
+from codequarry.search_api.answers.freshness import NOT_REFRESHED
 from codequarry.search_api.answers.hits import SearchAnswer
 from codequarry.search_api.answers.jobs import JobStatus, PendingSearch, job_status
 from codequarry.search_api.jobs.needed_versions import NeededVersion, NeededVersions, needed_versions
@@ -134,7 +135,7 @@ class _IndexingFirst:
             raise NotIndexed(f"{needed} is not indexed, and indexing it failed: {why}")
         if needed.commit == self.wanted.min_commit:
             raise self._late(f"commit {needed.commit} is not in {needed}, and indexing it failed: {why}")
-        self.warnings.append(f"indexing: {needed} could not be brought up to date: {why}")
+        self.warnings.append(f"{NOT_REFRESHED}{needed} could not be brought up to date: {why}")
 
     def _late(self, problem: str) -> LateCommit:
         [found] = self.wanted.locate(self.engine)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from codequarry.search_api.answers.file_text import FileText
-from codequarry.search_api.answers.freshness import Freshness
+from codequarry.search_api.answers.freshness import NOT_REFRESHED, Freshness
 from codequarry.search_api.answers.hits import Hit, SearchAnswer
 from codequarry.shared.control_characters import visible_line
 
@@ -67,10 +67,13 @@ def render_answer(answer: SearchAnswer) -> str:
     """Return an answer as compact text: a header line and the code of every hit."""
     if not answer.results:
         suggestion = f" ({answer.suggestion})" if answer.suggestion else ""
-        return f"No results: {answer.reason}{suggestion}"
+        behind = ", ".join(_state(entry) for entry in answer.freshness if entry.lag)
+        return f"No results: {answer.reason}{suggestion}" + (f"\n\nIndexed: {behind}" if behind else "")
     blocks = [_render_hit(hit) for hit in answer.results]
-    if answer.degraded:
-        blocks.append(f"Note: answered without {', '.join(answer.degraded)}.")
+    if stages := [text for text in answer.degraded if not text.startswith(NOT_REFRESHED)]:
+        blocks.append(f"Note: answered without {', '.join(stages)}.")
+    refused = (text.removeprefix(NOT_REFRESHED) for text in answer.degraded if text.startswith(NOT_REFRESHED))
+    blocks += [f"Note: {visible_line(text)}" for text in refused]
     shown = {hit.repo for hit in answer.results}
     states = sorted(_state(entry) for entry in answer.freshness if entry.repo in shown)
     blocks.append("Indexed: " + ", ".join(states))

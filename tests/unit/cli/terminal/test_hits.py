@@ -52,6 +52,9 @@ def test_the_versions_of_a_hit_are_named_if_several_are_searched(hit, capsys: py
 def test_a_version_that_is_behind_is_noted(answer) -> None:
     stale = replace(answer, freshness=(entry(commits_behind=2),))
     assert list(hits.remarks(stale, for_person=False)) == ["note: one main at cccccccccccc is 2 commits behind"]
+    assert list(hits.remarks(replace(stale, results=(), reason="no match"), for_person=False))[-1] == (
+        "note: one main at cccccccccccc is 2 commits behind"
+    )
     uncounted = replace(answer, freshness=(replace(entry(), commits_behind=None, head_commit="d" * 40),))
     assert list(hits.remarks(uncounted, for_person=False)) == [
         "note: one main at cccccccccccc is behind commit dddddddddddd"
