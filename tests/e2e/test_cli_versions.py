@@ -153,7 +153,7 @@ def test_with_index_a_search_first_indexes_what_is_missing_or_outdated(workspace
     answer = workspace.run("search", "first", "--tag", "v1", "--index", "--json").json
     assert answer["freshness"][0]["ref"] == "v1"
     answer = workspace.run("search", "second", "--repo", "moving", "--index", "--json").json
-    assert [(hit["path"], hit["commit"]) for hit in answer["results"]][0] == ("b.py", commit)
+    assert (answer["results"][0]["path"], answer["results"][0]["commit"]) == ("b.py", commit)
     repository.git("branch", "dev")
     compared = workspace.run("diff-search", "second", "--from", "v1", "--to", "dev", "--index", "--json").json
     assert [(found["change"], found["path"]) for found in compared["results"]] == [("added", "b.py")]
