@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codequarry.cli.options.search_options import Repos
+from codequarry.cli.options.search_options import WAIT_FOR_OTHERS_MS, Index, Repos
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal.console import note, safe_line, write, write_answer
-from codequarry.cli.terminal.hits import headline
+from codequarry.cli.terminal.hits import degradations, headline
 from codequarry.shared.control_characters import visible
 
 if TYPE_CHECKING:
+    from codequarry.cli.session.session import Workplace
     from codequarry.search_api.answers.comparison import ComparisonAnswer, Difference
     from codequarry.search_api.answers.hits import CodeChunk
+    from codequarry.search_api.query.diff_request import DiffRequest
+    from codequarry.search_api.search.engine import SearchEngine
 
 DEFAULT_LINES = 8
 RESULTS_FOR_A_PERSON = 10
@@ -37,6 +40,7 @@ def diff_search(
     max_per_file: Annotated[int | None, typer.Option(metavar="N", help="At most N results from one file.")] = None,
     no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave out test code.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Also show code that is the same in both.")] = False,
+    index: Index = False,
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
@@ -49,28 +53,39 @@ def diff_search(
         "all": show_all or None,
     }
     body = {"query": query, "from": before, "to": after}
-    answer = _ask(context, body | {name: value for name, value in options.items() if value is not None})
+    answer = _ask(context, body | {name: value for name, value in options.items() if value is not None}, index=index)
     if as_json:
         write_answer(answer)
         return
     several = len({entry.repo for entry in answer.freshness}) > 1
-    for index, difference in enumerate(answer.results):
-        if index:
+    for number, difference in enumerate(answer.results):
+        if number:
             write()
         _show(difference, lines, several)
     for remark in _remarks(answer):
         note(remark)
 
 
-def _ask(context: typer.Context, body: Mapping[str, Any]) -> "ComparisonAnswer":
+def _ask(context: typer.Context, body: Mapping[str, Any], *, index: bool) -> "ComparisonAnswer":
     from codequarry.search_api.query.diff_request import parse_diff
     from codequarry.search_api.search.comparison import compare
     from codequarry.search_api.search.engine import SearchEngine
 
-    request = parse_diff(body)
-    with workplace(load(context).settings) as place:
+    request = parse_diff({**body, "wait_ms": WAIT_FOR_OTHERS_MS} if index else body, may_index=index)
+    with workplace(load(context).settings, writing=index) as place:
         engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
-        return compare(engine, request)
+        return _compare_or_index(engine, place, request) if index else compare(engine, request)
+
+
+def _compare_or_index(engine: "SearchEngine", place: "Workplace", request: "DiffRequest") -> "ComparisonAnswer":
+    from codequarry.cli.session.requested_indexing import CommandIndexer, still_indexing
+    from codequarry.search_api.answers.jobs import PendingSearch
+    from codequarry.search_api.jobs.on_demand import compare_or_index
+
+    answer = compare_or_index(engine, CommandIndexer(place), request)
+    if isinstance(answer, PendingSearch):
+        raise still_indexing(answer)
+    return answer
 
 
 def _show(found: "Difference", lines: int, several: bool) -> None:
@@ -107,5 +122,4 @@ def _remarks(answer: "ComparisonAnswer") -> Iterator[str]:
     counts = ", ".join(f"{number} {change}" for change, number in answer.counts.items() if number)
     if counts:
         yield f"among the hits: {counts}"
-    if answer.degraded:
-        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor shows why"
+    yield from degradations(answer.degraded)
