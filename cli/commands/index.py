@@ -48,7 +48,7 @@ def index(
         raise UsageError("give the path of a git repository or its URL, or --workspace PATH")
     if default and branch is None:
         raise UsageError("--default needs --branch, which names the new default branch")
-    request = IndexRequest(origin or "", ref, name, full, max_chunks, max_tokens, default)
+    request = IndexRequest(origin or "", ref, name, full, max_chunks, max_tokens, default, checked_out=True)
     with workplace(settings, writing=True, migrating=not dry_run) as place:
         workshop = Workshop(place.store, place.embedder, settings)
         try:
@@ -66,8 +66,9 @@ def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None
         report = index_repository(request, workshop, observe)
     report = _erased(report, workshop)
     for part in (report.default_branch, report):
-        if part and part.name_note:
-            note(f"note: {part.name_note}")
+        for text in (part.name_note, part.version_note) if part else ():
+            if text:
+                note(f"note: {text}")
     if as_json:
         write_json(asdict(report))
     else:

@@ -53,8 +53,8 @@ class Fetched:
         return self.ref.name
 
 
-def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = ()) -> Fetched | None:
-    """Bring the mirror up to the newest commit of ``ref`` (None means the branch that the origin's HEAD names).
+def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (), kept: str = "") -> Fetched | None:
+    """Bring the mirror up to the newest commit of ``ref`` (None means the default branch; ``kept`` is as in ``ask``).
 
     The same call asks for the commits of ``others``. Return None if the origin has no such version. Raise UsageError
     for an invalid name, AmbiguousCommit for an abbreviated commit that matches several.
@@ -63,10 +63,10 @@ def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (
         check_ref(ref)
     if ref and ref.kind == "commit":
         digits = commit_digits(ref.value)
-        listing = ask(access, others)
+        listing = ask(access, others, kept)
         commit = _fetch_commit(access, digits)
         return Fetched(access.mirror, Ref("commit", commit), commit, listing)
-    listing = ask(access, [*([ref] if ref else []), *others])
+    listing = ask(access, [*([ref] if ref else []), *others], kept)
     if ref is None:
         branch = default_branch(access, listing)
         detached = branch == HEAD

@@ -7,13 +7,13 @@ folder with a `.git` file could present any repository on this machine under its
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from codequarry.ingest.git.local_configuration import Configuration, read_configuration
 from codequarry.ingest.git.plain_files import read_line
-from codequarry.ingest.git.process import run_git
+from codequarry.ingest.git.user_configuration import user_values
 from codequarry.shared.errors import GitError
 
 DOT_GIT = ".git"
@@ -142,8 +142,6 @@ def _check_pointed_at(place: Path, folder: Path, configuration: Configuration) -
         )
 
 
-# Variables that change where git finds the user's and the system's configuration.
-OWN_CONFIGURATION = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 ANY = "*"
 
 
@@ -172,7 +170,8 @@ def _our_users() -> frozenset[int]:
 def _is_trusted(names: Sequence[Path], environment: Mapping[str, str]) -> bool:
     known = {os.path.realpath(name) for name in names}
     trusted = False
-    for value in _safe_directories(environment):
+    # An empty value resets the list.
+    for value in user_values("safe.directory", environment, "--type=path"):
         if not value:
             trusted = False
         elif value == ANY:
@@ -183,17 +182,3 @@ def _is_trusted(names: Sequence[Path], environment: Mapping[str, str]) -> bool:
         else:
             trusted |= os.path.realpath(value) in known
     return trusted
-
-
-def _safe_directories(environment: Mapping[str, str]) -> list[str]:
-    """Return the values from the system's and then the user's configuration; an empty value resets the list."""
-    own = {name: os.environ[name] for name in OWN_CONFIGURATION if name in os.environ}
-    unset = (*OWN_CONFIGURATION, "GIT_CONFIG_COUNT")
-    asking = {name: value for name, value in environment.items() if name not in unset} | own
-    found: list[str] = []
-    scopes = ["--global"] if own.get("GIT_CONFIG_NOSYSTEM", "0").lower() in ("1", "true", "yes", "on") else []
-    for scope in scopes or ["--system", "--global"]:
-        command = ("config", scope, "--includes", "--null", "--type=path", "--get-all", "safe.directory")
-        with suppress(GitError):  # the file does not exist or does not set it
-            found += os.fsdecode(run_git(command, asking, what="cannot read safe.directory")).split("\0")[:-1]
-    return found

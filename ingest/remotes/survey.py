@@ -43,7 +43,8 @@ def survey(
     access = open_access(origin, git, own.home, bound=bound)
     rules = rules or rules_of(settings, repository.origin)
     followed = indexed_refs(head, repository.name) | _default_ref(repository)
-    listing = ask_all(access, followed, names=bool(rules and rules.refs))
+    kept = head.default_branch(repository.name)
+    listing = ask_all(access, followed, names=bool(rules and rules.refs), kept=kept)
     return list(changes(repository, head, listing, rules))
 
 

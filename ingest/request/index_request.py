@@ -31,13 +31,14 @@ class IndexRequest:
     """Which version of a repository to index: ``origin`` is a path or URL, ``ref`` None means the default branch.
 
     ``default`` makes the branch of ``ref`` the repository's default branch. The first branch of a new repository
-    becomes the default anyway, unless ``beside`` is set: then the branch that the origin's HEAD names is indexed first.
+    becomes the default anyway, unless ``beside`` is set: then the origin's own default branch is indexed first.
     ``full`` starts over beside the published version. A run that must embed more than ``max_chunks`` chunks or
     ``max_tokens`` tokens raises LimitExceeded and publishes nothing. ``forced`` paths are rewritten even if unchanged,
     because they are damaged (``codequarry fsck --repair``). ``guarded`` marks a new repository that a client's request
     named (``ingest/git/address_guard.py``). If a change was reported before the fetch, ``seen_at`` (ISO 8601) is the
     time of the report and ``commit`` the commit that it named. ``skips_failed`` raises FailedBefore
-    for a commit that failed before; it is set if no person asked for the run.
+    for a commit that failed before; it is set if no person asked for the run. With ``checked_out``, a request without
+    ``ref`` means what is checked out in the origin's working tree, if it has one.
     """
 
     origin: str
@@ -53,6 +54,7 @@ class IndexRequest:
     beside: bool = False
     commit: str = ""
     skips_failed: bool = False
+    checked_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,9 @@ class IndexReport:
     ``masked`` counts the secrets of the published commit by rule, in ``masked_files`` files. If they were not masked
     before, the versions in ``masked_anew`` were indexed again too, the versions in ``unmasked`` could not be, and
     ``given_up`` older commits were dropped; ``erased`` is False until their rows are gone from the disk.
+
+    ``former_default`` is the branch that this run replaced as the default branch, if any. ``version_note`` explains
+    that, or why a version other than the default branch was indexed although the request named none.
     """
 
     repo: str
@@ -104,6 +109,8 @@ class IndexReport:
     unmasked: tuple[str, ...] = ()
     given_up: int = 0
     erased: bool = True
+    version_note: str = ""
+    former_default: str = ""
     default_branch: "IndexReport | None" = None
 
 

@@ -13,6 +13,7 @@ from codequarry.ingest.garbage_collection.unmasked_rows import is_unmasked, note
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.removal.interrupted_removal import repair
+from codequarry.ingest.request.checked_out_version import at_checkout, with_checkout_note, with_default_note
 from codequarry.ingest.request.index_request import (
     IndexReport,
     IndexRequest,
@@ -76,6 +77,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
     check_counter(store)
     repair(store, settings)
     finish_chores(store, settings.indexing.grace_seconds)
+    named, request = request, at_checkout(request, settings, store)
     wanted = resolve_request(request, settings, store)
     check_model_allowed(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     first = None
@@ -85,7 +87,8 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
         wanted = resolve_request(request, settings, store)
     watch = Watch(store, observe, wanted.known.name if wanted.known else request.name or wanted.origin.name)
     with mirror_in_use(mirror_folder(wanted.origin, settings.home)), lister_ahead(settings.indexing):
-        return replace(_index_wanted(request, workshop, wanted, watch, started), default_branch=first)
+        report = replace(_index_wanted(request, workshop, wanted, watch, started), default_branch=first)
+    return report if request == named else with_checkout_note(report, request, store)
 
 
 def _has_unmasked_default(wanted: Wanted, workshop: Workshop) -> bool:
@@ -131,7 +134,7 @@ def _index_source(
     if not source.key:
         adopt_branch(repository, store)
     collect_after_run(store, settings.retention, repository.name, source.key)
-    return done
+    return with_default_note(done, wanted, source.listing)
 
 
 @contextmanager

@@ -147,6 +147,8 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
                 skips_failed=job.trigger in UNASKED and not job.insists,
             )
             report = index_repository(request, workshop, sign.observe)
+            if report.former_default:
+                log.warning("default branch changed", repo=report.repo, detail=report.version_note)
             return "" if report.kind == "gone" else report.commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error

@@ -23,9 +23,10 @@ class Repository:
     """A repository in the catalog; ``origin`` never holds a credential.
 
     ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
-    ``follows_head`` is False if a person chose the branch; otherwise the origin's HEAD names it. A repository is
-    ``guarded`` if a request named its origin; fetches then follow the address rules for requests. ``id`` is random and
-    never reused: a later repository with the same name has a different id, and a renamed repository keeps its id.
+    ``follows_head`` is False if a person chose the branch. Otherwise the origin's HEAD names it, or, if the origin has
+    a working tree, ``ingest/git/default_branch.py`` chooses it. A repository is ``guarded`` if a request named its
+    origin; fetches then follow the address rules for requests. ``id`` is random and never reused: a later repository
+    with the same name has a different id, and a renamed repository keeps its id.
     """
 
     name: str

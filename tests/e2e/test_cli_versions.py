@@ -140,3 +140,24 @@ def test_a_branch_named_like_the_ref_of_another_branch_hides_neither(new_workspa
         assert place.run("index", repository.folder, *flags).code == 0
     for branch in ("main", "refs/heads/main"):
         assert place.run("files", "project", "--branch", branch, "--json").json["ref"] == branch
+
+
+def test_the_branch_that_is_checked_out_is_indexed_beside_the_default_branch(new_workspace: Callable[[], Any]) -> None:
+    place = new_workspace()
+    repository = place.repository("project", FILES)
+    repository.git("checkout", "--quiet", "-b", "dev")
+    repository.commit({"src/dev.py": "def retry_on_dev() -> None: ...\n"})
+    outcome = place.run("index", repository.folder)
+    lines = [line for line in outcome.out.splitlines() if line.startswith("project: ")]
+    assert [line.partition(" at ")[0] for line in lines] == ["project: main", "project: branch dev"]
+    note = "dev is checked out, and the default branch is main: search with --branch dev"
+    assert outcome.err.splitlines()[-1] == f"note: {note}"
+    again = place.run("index", repository.folder, "--json").json
+    assert (again["key"], again["version_note"], again["default_branch"]) == ("refs/heads/dev", note, None)
+    undo = f"codequarry index {repository.folder} --branch main --default"
+    changed = place.run("index", repository.folder, "--branch", "dev", "--default")
+    assert changed.err.splitlines()[-1] == (
+        f"note: the default branch is now dev instead of main; to undo this: {undo}"
+    )
+    assert place.run(*undo.split()[1:], "--json").json["former_default"] == "dev"
+    assert place.run("files", "project", "--json").json["ref"] == "main"
