@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codequarry.ingest.git.environment import CONFIGURATION, git_environment
-from codequarry.ingest.git.local import repository_at
+from codequarry.ingest.git.local import LocalRepository, repository_at
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import SizeLimit, run_git
@@ -54,9 +54,16 @@ class RemoteAccess:
         if self.origin.host:
             yield self.origin.url
             return
-        repository = repository_at(Path(self.origin.url), self.mirror.environment)
-        with served_view(repository, self.settings.alternates) as view:
+        with served_view(self._repository(), self.settings.alternates) as view:
             yield str(view)
+
+    def _repository(self) -> LocalRepository:
+        return repository_at(Path(self.origin.url), self.mirror.environment)
+
+    def checkout(self) -> LocalRepository | None:
+        """Return the repository if it is on this machine and has a working tree; raise GitError if it is not usable."""
+        repository = None if self.origin.host else self._repository()
+        return repository if repository and repository.top else None
 
     def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
         """Run a git command that talks to the origin; raise LimitExceeded if the mirror grows too large."""

@@ -48,7 +48,7 @@ def ask_origin(repository: Repository, head: Head, settings: SettingsModel, rule
     bound = guarded_configuration(origin, own) if repository.guarded else None
     access = open_access(origin, git, own.home, bound=bound)
     followed = indexed_refs(head, repository.name) | _default_ref(repository)
-    return ask_all(access, followed, names=bool(rules and rules.refs))
+    return ask_all(access, followed, names=bool(rules and rules.refs), kept=head.default_branch(repository.name))
 
 
 def _default_ref(repository: Repository) -> frozenset[Ref]:

@@ -13,6 +13,7 @@ from codequarry.ingest.garbage_collection.unmasked_rows import is_unmasked, note
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.remote import HEAD
 from codequarry.ingest.removal.interrupted_removal import repair
+from codequarry.ingest.request.checked_out_version import at_checkout, with_checkout_note, with_default_note
 from codequarry.ingest.request.index_request import (
     IndexReport,
     IndexRequest,
@@ -79,6 +80,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
     check_identity(store, workshop.embedder, settings.embedding.model)
     check_counter(store)
     repair(store, settings)
+    named, request = request, at_checkout(request, settings, store)
     wanted = resolve_request(request, settings, store)
     if wanted.known:
         finish_chores(store, settings.indexing.grace_seconds, repo=wanted.known.name)
@@ -92,7 +94,8 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
     with mirror_in_use(mirror_folder(wanted.origin, settings.home)), lister_ahead(settings.indexing):
         done = _index_wanted(request, workshop, wanted, watch, started)
     former = _index_former_default(wanted, done, workshop, observe)
-    return replace(done, default_branch=first, former_default=former)
+    report = replace(done, default_branch=first, former_default=former)
+    return report if request == named else with_checkout_note(report, request, store)
 
 
 def _index_former_default(
@@ -153,7 +156,7 @@ def _index_source(
     if not source.key:
         adopt_branch(repository, store)
     collect_after_run(store, settings.retention, repository.name, source.key)
-    return done
+    return with_default_note(done, wanted, source.listing)
 
 
 @contextmanager

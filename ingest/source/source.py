@@ -101,9 +101,9 @@ def fetch_source(
     repo = wanted.known.name if wanted.known else ""
     bound = guarded_configuration(wanted.origin, settings) if wanted.is_guarded else None
     access = open_access(wanted.origin, settings.git, settings.home, say, bound)
-    others = [*other_versions(head, repo, wanted.key), *_default_ref(wanted)]
+    others, kept = [*other_versions(head, repo, wanted.key), *_default_ref(wanted)], head.default_branch(repo)
     try:
-        access, fetched = _synchronised(access, wanted.ref, others, guarded=wanted.is_guarded)
+        access, fetched = _synchronised(access, wanted.ref, others, kept, guarded=wanted.is_guarded)
     except LimitExceeded:
         if wanted.known is None:
             remove_mirror(mirror_folder(wanted.origin, settings.home))
@@ -111,7 +111,9 @@ def fetch_source(
     if fetched is None:
         if not wanted.is_default and any(head.timelines[line].ref == wanted.key for line in head.of_repo(repo)):
             return None
-        raise_not_found(access, wanted.ref)
+        raise_not_found(
+            access, wanted.ref, is_default=bool(wanted.is_default and wanted.default and not wanted.demanded)
+        )
     key = "" if wanted.is_default else fetched.ref.key
     found(key, fetched.commit)
     rules = rules_of_commit(settings, fetched.mirror, fetched.commit)
@@ -132,21 +134,21 @@ def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarde
     if mirror.commit_of(commit) is None:
         bound = guarded_configuration(origin, settings) if guarded else None
         access = open_access(origin, settings.git, settings.home, bound=bound)
-        _synchronised(access, Ref("commit", commit), (), guarded=guarded)
+        _synchronised(access, Ref("commit", commit), guarded=guarded)
     return mirror
 
 
 def _synchronised(
-    access: RemoteAccess, ref: Ref | None, others: Sequence[Ref], *, guarded: bool
+    access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (), kept: str = "", *, guarded: bool
 ) -> tuple[RemoteAccess, Fetched | None]:
     """Fetch, following a redirect of the origin unless it is ``guarded``, and return how the origin was reached."""
     try:
-        return access, synchronise(access, ref, others)
+        return access, synchronise(access, ref, others, kept)
     except GitError as error:
         if guarded or not is_redirected(error):
             raise
     moved = replace(access, origin=moved_origin(access.origin, access.settings))
-    return moved, synchronise(moved, ref, others)
+    return moved, synchronise(moved, ref, others, kept)
 
 
 def enter_catalog(

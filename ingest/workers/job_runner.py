@@ -150,6 +150,8 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
             report = index_repository(request, workshop, sign.observe)
             for warning in report.warnings:
                 log.warning("a line of the repository's lists has no effect", detail=warning)
+            if report.replaced_default:
+                log.warning("default branch changed", repo=report.repo, detail=report.version_note)
             return "" if report.kind == "gone" else report.commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error

@@ -24,7 +24,8 @@ class Repository:
 
     ``head_commit`` is the newest commit of ``branch`` that was seen. ``fetched_at`` is when a run or a poll last asked
     the origin about ``branch`` and all other indexed versions; times are ISO 8601 in UTC. ``follows_head`` is False if
-    a person chose the branch; otherwise the origin's HEAD names it. A repository is ``guarded`` if a request named its
+    a person chose the branch. Otherwise the origin's HEAD names it, or, if the origin has a working tree,
+    ``ingest/git/default_branch.py`` chooses it. A repository is ``guarded`` if a request named its
     origin; fetches then follow the address rules for requests. ``id`` is random and never reused: a later repository
     with the same name has a different id, and a renamed repository keeps its id.
     """

@@ -64,6 +64,21 @@ def test_a_search_accepts_an_abbreviated_commit(place: Any) -> None:
     }
 
 
+def test_a_search_covers_all_named_versions(place: Any) -> None:
+    old, new = commit_of(place, "v1"), commit_of(place, "main")
+    for flags, places in (
+        (("--branch", "main", "--branch", "dev"), {"src/jobs/queue.py"}),
+        (("--branch", "main", "--tag", "v1"), {"src/queue.py", "src/jobs/queue.py"}),
+        (("--commit", old, "--commit", new), {"src/queue.py", "src/jobs/queue.py"}),
+        (("--branch", "dev", "--commit", old[:8]), {"src/queue.py", "src/jobs/queue.py"}),
+    ):
+        answer = place.run("search", "take_job", *flags, "--json").json
+        assert {hit["path"] for hit in answer["results"] if hit["symbol_name"] == "take_job"} == places
+        assert len(answer["freshness"]) == 2
+    near = place.run("embed-check", "take_job", "--nearest", "--branch", "dev", "--tag", "v1", "--json").json
+    assert {"src/queue.py", "src/jobs/queue.py", "src/dev.py"} <= {hit["path"] for hit in near["results"]}
+
+
 def test_the_files_of_a_version_equal_gits_listing(place: Any) -> None:
     listing = place.work_tree("project").git("ls-tree", "-r", "dev").splitlines()
     expected = {line.split("\t")[1]: line.split()[2] for line in listing}
@@ -83,6 +98,15 @@ def test_the_chunks_of_a_version_are_listed(place: Any) -> None:
 def test_two_versions_at_once_or_an_unknown_version_are_refused(place: Any) -> None:
     both = place.run("files", "project", "--branch", "dev", "--tag", "v1")
     assert both.code == 2 and "mutually exclusive" in both.error
+    for command in (
+        ("files", "project"),
+        ("chunks", "project", "src/retry.py"),
+        ("fsck", "project"),
+        ("repos", "rm", "project"),
+        ("repos", "add", "project"),
+    ):
+        twice = place.run(*command, "--tag", "v1", "--tag", "v2")
+        assert twice.code == 2 and "--tag is given 2 times: name one version" in twice.error
     missing = place.run("search", "x", "--branch", "nope", "--repo", "project")
     assert missing.code == 1
     assert "branches main, dev" in missing.error and "--branch nope" in missing.error
@@ -162,3 +186,24 @@ def test_with_index_a_search_first_indexes_what_is_missing_or_outdated(workspace
     assert answer["results"][0]["path"] == "c.py"
     failed = workspace.run("search", "x", "--branch", "nope", "--index")
     assert failed.code == 1 and "indexing it failed" in failed.err
+
+
+def test_the_branch_that_is_checked_out_is_indexed_beside_the_default_branch(new_workspace: Callable[[], Any]) -> None:
+    place = new_workspace()
+    repository = place.repository("project", FILES)
+    repository.git("checkout", "--quiet", "-b", "dev")
+    repository.commit({"src/dev.py": "def retry_on_dev() -> None: ...\n"})
+    outcome = place.run("index", repository.folder)
+    lines = [line for line in outcome.out.splitlines() if line.startswith("project: ")]
+    assert [line.partition(" at ")[0] for line in lines] == ["project: main", "project: branch dev"]
+    note = "dev is checked out, and the default branch is main: search with --branch dev"
+    assert outcome.err.splitlines()[-1] == f"note: {note}"
+    again = place.run("index", repository.folder, "--json").json
+    assert (again["key"], again["version_note"], again["default_branch"]) == ("refs/heads/dev", note, None)
+    undo = f"codequarry index {repository.folder} --branch main --default"
+    changed = place.run("index", repository.folder, "--branch", "dev", "--default")
+    assert changed.err.splitlines()[-1] == (
+        f"note: the default branch is now dev instead of main; to undo this: {undo}"
+    )
+    assert place.run(*undo.split()[1:], "--json").json["replaced_default"] == "dev"
+    assert place.run("files", "project", "--json").json["ref"] == "main"
