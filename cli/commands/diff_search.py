@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codequarry.cli.options.search_options import Repos
-from codequarry.cli.session.session import Json, load, workplace
+from codequarry.cli.options.version_options import in_full, in_full_range
+from codequarry.cli.session.session import Json, load
 from codequarry.cli.terminal.console import note, safe_line, write, write_answer
 from codequarry.cli.terminal.hits import headline
 from codequarry.shared.control_characters import visible
@@ -22,14 +23,26 @@ DEFAULT_LINES = 8
 RESULTS_FOR_A_PERSON = 10
 # Lines of the header of a unified diff.
 HEADER_LINES = 2
+SHORT_COMMIT = 12
 _COLOURS = {"added": "green", "removed": "red", "moved": "blue", "changed": "yellow"}
 
 
 def diff_search(
     context: typer.Context,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a name; filters repo: lang: path: symbol:")],
-    before: Annotated[str, typer.Option("--from", metavar="A", help="A branch, tag, pull/12 or commit.")],
-    after: Annotated[str, typer.Option("--to", metavar="B", help="The version to compare with.")],
+    versions: Annotated[
+        str | None, typer.Argument(metavar="[A..B | A...B]", help="A compared with B; or from their merge base to B.")
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option("--from", metavar="A", help="A branch, tag, pull/12, commit or workspace:PATH.")
+    ] = None,
+    after: Annotated[str | None, typer.Option("--to", metavar="B", help="The version to compare with.")] = None,
+    merge_base: Annotated[
+        bool, typer.Option("--merge-base", help="Compare B with its merge base with A, like A...B.")
+    ] = False,
+    pull: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="A pull request, from its merge base with its target.")
+    ] = None,
     repo: Repos = None,
     top_k: Annotated[
         int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results: 10, with --json 20.")
@@ -40,7 +53,11 @@ def diff_search(
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Compare the hits of a query in two indexed versions: what was added, removed, moved or changed."""
+    """Compare the hits of a query in two indexed versions: what was added, removed, moved, renamed or changed.
+
+    As in git, A..B compares two versions, and A...B shows only what B has changed since it branched off from A. If the
+    commit where it did so is not indexed, it is indexed first, at the cost of its diff.
+    """
     options = {
         "top_k": RESULTS_FOR_A_PERSON if top_k is None and not as_json else top_k,
         "max_per_file": max_per_file,
@@ -48,8 +65,9 @@ def diff_search(
         "include_tests": False if no_tests else None,
         "all": show_all or None,
     }
-    body = {"query": query, "from": before, "to": after}
-    answer = _ask(context, body | {name: value for name, value in options.items() if value is not None})
+    options |= {"range": in_full_range(versions) if versions is not None else None, "pull": pull}
+    options |= {"from": in_full(before), "to": in_full(after), "merge_base": merge_base or None}
+    answer = _ask(context, {"query": query} | {name: value for name, value in options.items() if value is not None})
     if as_json:
         write_answer(answer)
         return
@@ -63,14 +81,10 @@ def diff_search(
 
 
 def _ask(context: typer.Context, body: Mapping[str, Any]) -> "ComparisonAnswer":
+    from codequarry.cli.session.merge_bases import compare_with_merge_bases
     from codequarry.search_api.query.diff_request import parse_diff
-    from codequarry.search_api.search.comparison import compare
-    from codequarry.search_api.search.engine import SearchEngine
 
-    request = parse_diff(body)
-    with workplace(load(context).settings) as place:
-        engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
-        return compare(engine, request)
+    return compare_with_merge_bases(load(context).settings, parse_diff(body))
 
 
 def _show(found: "Difference", lines: int, several: bool) -> None:
@@ -102,6 +116,10 @@ def changed_lines(old: "CodeChunk | None", new: "CodeChunk | None", most: int) -
 
 
 def _remarks(answer: "ComparisonAnswer") -> Iterator[str]:
+    for base in answer.merge_bases:
+        place = f" of {safe_line(base.repo)}" if len(answer.merge_bases) > 1 else ""
+        names = f"{safe_line(base.before)} and {safe_line(base.after)}"
+        yield f"compared with {base.commit[:SHORT_COMMIT]}{place}, the merge base of {names}"
     if answer.reason:
         yield f"no results: {answer.reason}"
     counts = ", ".join(f"{number} {change}" for change, number in answer.counts.items() if number)

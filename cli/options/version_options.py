@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from codequarry.shared.versions.refs import Ref
 
 
+_WORKSPACE = "workspace:"
+
+
 def ref_from_options(
     *,
     branch: str | None = None,
@@ -65,3 +68,17 @@ def _as_text(name: str) -> str:
     except UnicodeEncodeError:
         return printable(os.fsencode(name))
     return name
+
+
+def in_full(version: str | None) -> str | None:
+    """Return a version as the index knows it: the folder of ``workspace:FOLDER`` becomes its working tree's top."""
+    folder = version.removeprefix(_WORKSPACE) if version and version.startswith(_WORKSPACE) else None
+    return version if folder is None else _WORKSPACE + _top_folder(folder)
+
+
+def in_full_range(versions: str) -> str:
+    """Return a range with both versions in full; raise UsageError if it is not a range."""
+    from codequarry.search_api.query.diff_request import read_range
+
+    before, after, from_merge_base = read_range(versions)
+    return f"{in_full(before)}{'...' if from_merge_base else '..'}{in_full(after)}"

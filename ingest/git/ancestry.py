@@ -72,7 +72,9 @@ def merge_bases(mirror: Mirror, one: str, other: str) -> tuple[str, ...]:
     Raise GitError if the mirror lacks either commit, or the part of their history that would tell.
     """
     try:
-        found = mirror.run("merge-base", "--all", "--end-of-options", one, other, what=f"cannot compare {one} and {other}")
+        found = mirror.run(
+            "merge-base", "--all", "--end-of-options", one, other, what=f"cannot compare {one} and {other}"
+        )
         return tuple(found.decode().split())
     except GitError:
         # Git exits with an error if there is no merge base, too.
@@ -84,9 +86,9 @@ def merge_bases(mirror: Mirror, one: str, other: str) -> tuple[str, ...]:
 
 
 def merged_as(mirror: Mirror, head: str, target: str) -> str | None:
-    """Return the first commit on the first-parent line of ``target`` that has ``head``, or None if it has not merged it.
+    """Return the first commit on the first-parent line of ``target`` that has ``head`` in its history, or None.
 
-    That is the merge commit, or, after a fast-forward, the commit after ``head``.
+    That is the merge commit, or, after a fast-forward, the commit after ``head``. None means that it is not merged.
     """
     if not is_ancestor(mirror, head, target):
         return None

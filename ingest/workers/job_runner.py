@@ -11,6 +11,7 @@ from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.removal.removal import remove_repository, remove_version
 from codequarry.ingest.request.index_request import IndexRequest, Workshop
 from codequarry.ingest.request.repository_entry import RemovedMeanwhile
+from codequarry.ingest.run.merge_bases import find_merge_base
 from codequarry.ingest.run.pipeline import index_repository
 from codequarry.ingest.workers.running_job import Attend, RunningJob
 from codequarry.shared.catalog.repositories import Progress, read_repository
@@ -130,6 +131,8 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
                 remove_version(job.repo, ref, store, settings)
         return ""
     name = _present_name(job, store)
+    if job.kind == "merge-base":
+        return _find_merge_base(name, job, workshop)
     refused: CodequarryError | None = None
     candidates: tuple[Ref | None, ...] = job.refs or (None,)
     # A trigger that names a new commit saw the commit before any fetch.
@@ -154,6 +157,14 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
     if isinstance(refused, NotAtOrigin) and _was_seen(job):
         return ""
     raise refused
+
+
+def _find_merge_base(name: str, job: Job, workshop: Workshop) -> str:
+    repository = read_repository(workshop.store, name)
+    if repository is None:
+        raise Removed(f"'{name}' was removed from the index after this job was submitted")
+    one, other, *pull = (ref.value for ref in job.refs)
+    return find_merge_base(workshop.store, workshop.settings, repository, (one, other), "".join(pull))
 
 
 def _was_seen(job: Job) -> bool:

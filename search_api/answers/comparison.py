@@ -27,12 +27,25 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeBase:
+    """The commit that the newer version of a repository is compared with: where it branched off from the older."""
+
+    repo: str
+    commit: str
+    before: Annotated[str, Field(serialization_alias="from", description="the name of the older version")]
+    after: Annotated[str, Field(serialization_alias="to", description="the name of the newer version")]
+
+
+@dataclass(frozen=True, slots=True)
 class ComparisonAnswer:
     """The answer to a comparison."""
 
     results: tuple[Difference, ...]
     counts: Annotated[Mapping[Change, int], Field(description="number of compared hits, by change")]
     freshness: Annotated[tuple[Freshness, ...], Field(description="the freshness of both versions")]
+    merge_bases: Annotated[
+        tuple[MergeBase, ...], Field(description="empty, unless the request asked for a merge base or a pull request")
+    ]
     degraded: tuple[str, ...]
     reason: str | None
     took_ms: float

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 
 from codequarry.search_api.answers.comparison import CHANGES, Change, ComparisonAnswer, Difference
@@ -10,19 +10,15 @@ from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import VersionedChunk
 from codequarry.search_api.query.diff_request import DiffRequest
 from codequarry.search_api.query.plan import QueryPlan, make_plan
-from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
+from codequarry.search_api.search.compared_versions import locate_both
 from codequarry.search_api.search.counterparts import Side, is_unchanged, moved_from, same_place
 from codequarry.search_api.search.engine import SearchEngine, ranked_matches
 from codequarry.search_api.search.hits import versioned_chunk
 from codequarry.search_api.search.recall import recall_query
-from codequarry.search_api.versions.catalog import CatalogHistory
 from codequarry.search_api.versions.freshness import ready_state
 from codequarry.search_api.versions.resolution import Located
-from codequarry.search_api.versions.scope import resolve
 from codequarry.shared.arrays import Vector
-from codequarry.shared.errors import NotIndexed
 from codequarry.shared.model import INDEXED, Chunk
-from codequarry.shared.versions.head import Head
 
 # The number of best hits compared in each version; those further down have little to do with the query.
 DEPTH = 200
@@ -46,10 +42,11 @@ class _Found:
 
 
 def compare(engine: SearchEngine, request: DiffRequest) -> ComparisonAnswer:
-    """Answer a comparison; raise like ``SearchEngine.search``, and NotIndexed if no repository has both versions."""
+    """Answer a comparison; raise the errors of ``SearchEngine.search`` and of ``locate_both``."""
     started = perf_counter()
     plan = make_plan(request.search)
-    before, after = _located(engine, plan, request)
+    versions = locate_both(engine, plan, request)
+    before, after = versions.before, versions.after
     vector = engine.embed(plan)
     found: list[_Found] = []
     old = _hits(engine, plan, before, vector)
@@ -64,32 +61,11 @@ def compare(engine: SearchEngine, request: DiffRequest) -> ComparisonAnswer:
         results=tuple(_difference(match, before, after) for match in shown),
         counts={change: counts[change] for change in CHANGES},
         freshness=(*_freshness(engine, before), *_freshness(engine, after)),
+        merge_bases=versions.merge_bases,
         degraded=() if vector is not None else engine.without_embedding,
         reason=None if shown else "no hit differs" if found else "no match in either version",
         took_ms=round((perf_counter() - started) * 1000, 1),
     )
-
-
-def _located(engine: SearchEngine, plan: QueryPlan, request: DiffRequest) -> tuple[Located, Located]:
-    """Return both versions as of one head document, limited to the repositories that have both."""
-    head = engine.head()
-    names = plan.selection.repos
-    both: list[Located] = []
-    for text in (request.before, request.after):
-        both.append(_at(engine, plan, head, text, names))
-    names = tuple(sorted(both[0].scope.views.keys() & both[1].scope.views.keys()))
-    if not names:
-        old, new = (", ".join(sorted(found.scope.views)) for found in both)
-        raise NotIndexed(f"no repository has both versions: '{request.before}' is in {old}, '{request.after}' in {new}")
-    before, after = (_at(engine, plan, head, text, names) for text in (request.before, request.after))
-    return before, after
-
-
-def _at(engine: SearchEngine, plan: QueryPlan, head: Head, text: str, names: tuple[str, ...]) -> Located:
-    repositories = engine.catalog.repositories(head, names)
-    selection = replace(plan.selection, repos=names, version=VersionQuery((VersionSpecifier("ref", text),)))
-    past = CatalogHistory(engine.catalog, head)
-    return Located(head, repositories, resolve(head, repositories, selection, past))
 
 
 ScoredChunks = dict[str, tuple[float, Chunk]]

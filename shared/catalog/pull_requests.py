@@ -1,7 +1,7 @@
 """What is known about pull requests besides their heads: the target branch, and where each of them branched off."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from codequarry.shared.catalog.documents import write_settled
 from codequarry.shared.errors import Conflict
@@ -56,6 +56,18 @@ def change_pull_request(
         except Conflict:
             continue
         return
+
+
+def retarget(store: DocumentStore, repo_id: str, number: str, target: str, default: str) -> None:
+    """Keep the target branch of a pull request; where it left another target is no longer of use.
+
+    Most pull requests have the ``default`` branch as their target, and are not indexed: nothing is kept of them.
+    """
+
+    def change(known: PullRequest) -> PullRequest:
+        return known if (known.target or default) == target else replace(known, target=target, base="")
+
+    change_pull_request(store, repo_id, number, change)
 
 
 def forget_pull_requests(store: DocumentStore, repo_id: str) -> None:

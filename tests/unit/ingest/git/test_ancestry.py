@@ -81,7 +81,7 @@ def test_commits_are_compared_by_paths_and_ancestry(history):
 
 @pytest.fixture
 def forked(make_repository):
-    """Return a repository whose branch `dev` left `main` after the first of its two commits, and its commits by name."""
+    """Return a repository whose branch `dev` left `main` after its first commit, and its commits by name."""
     repository = make_repository()
     base = repository.commit("base")
     repository.git("checkout", "--quiet", "-b", "dev")
