@@ -24,7 +24,7 @@ RESULTS_FOR_A_PERSON = 10
 # Lines of the header of a unified diff.
 HEADER_LINES = 2
 SHORT_COMMIT = 12
-_COLOURS = {"added": "green", "removed": "red", "moved": "blue", "changed": "yellow"}
+_COLOURS = {"added": "green", "removed": "red", "moved": "blue", "renamed": "blue", "changed": "yellow"}
 
 
 def diff_search(
@@ -92,8 +92,12 @@ def _show(found: "Difference", lines: int, several: bool) -> None:
     shown = new or old
     assert shown is not None, "a difference is in at least one version"
     place, symbol, kind = headline(shown)
-    if old and found.change == "moved":
-        place = f"{headline(old)[0]} -> {place}"
+    if old and new:
+        before = headline(old)
+        if found.change == "moved":
+            place = f"{before[0]} -> {place}"
+        if old.qualified_name and new.qualified_name and old.qualified_name != new.qualified_name:
+            symbol = f"{before[1]} -> {symbol}"
     fields = [found.change, place, symbol, kind, f"{found.score:.2f}", safe_line(found.repo) if several else ""]
     head = "  ".join(field for field in fields if field)
     if sys.stdout.isatty():

@@ -9,8 +9,8 @@ from pydantic import Field
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import Score, VersionedChunk
 
-Change = Literal["added", "removed", "moved", "changed", "unchanged"]
-CHANGES: tuple[Change, ...] = ("added", "removed", "moved", "changed", "unchanged")
+Change = Literal["added", "removed", "moved", "renamed", "changed", "unchanged"]
+CHANGES: tuple[Change, ...] = ("added", "removed", "moved", "renamed", "changed", "unchanged")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from codequarry.search_api.answers.hits import VersionedChunk
 from codequarry.search_api.query.diff_request import DiffRequest
 from codequarry.search_api.query.plan import QueryPlan, make_plan
 from codequarry.search_api.search.compared_versions import locate_both
-from codequarry.search_api.search.counterparts import Side, is_unchanged, moved_from, same_place
+from codequarry.search_api.search.counterparts import Side, change_of, is_unchanged, same_place
 from codequarry.search_api.search.engine import SearchEngine, ranked_matches
 from codequarry.search_api.search.hits import versioned_chunk
+from codequarry.search_api.search.move_candidates import find_moves
 from codequarry.search_api.search.recall import recall_query
 from codequarry.search_api.versions.freshness import ready_state
 from codequarry.search_api.versions.resolution import Located
@@ -86,9 +87,19 @@ def _side(engine: SearchEngine, found: Located, repo: str) -> Side:
 
 def _differences(before: Side, after: Side, old: ScoredChunks, new: ScoredChunks) -> Iterator[_Found]:
     """Yield what happened to each hit in either version; each piece of code appears once."""
-    pairs = [*_matched(after, before, new, reverse=True), *_matched(before, after, old, reverse=False)]
+    found: list[_Found] = []
+    removed = _absent(before, after, old, found, reverse=False)
+    added = _absent(after, before, new, found, reverse=True)
+    scores = {chunk.id: score for hits in (old, new) for score, chunk in hits.values()}
+    moves = find_moves(removed, added, before, after)
+    for pieces in moves:
+        score = max(scores.get(pieces.before.id, 0.0), scores.get(pieces.after.id, 0.0))
+        found.append(_Found(change_of(pieces, after), score, pieces.before, pieces.after))
+    known = {chunk.id for pieces in moves for chunk in (pieces.before, pieces.after)}
+    found += [_Found("removed", scores[chunk.id], chunk, None) for chunk in removed if chunk.id not in known]
+    found += [_Found("added", scores[chunk.id], None, chunk) for chunk in added if chunk.id not in known]
     seen: dict[tuple[object, ...], _Found] = {}
-    for match in sorted(pairs, key=lambda match: -match.score):
+    for match in sorted(found, key=lambda match: -match.score):
         seen.setdefault(_key(match), match)
     yield from seen.values()
 
@@ -100,25 +111,22 @@ def _key(match: _Found) -> tuple[object, ...]:
     return match.change, match.before and match.before.id, match.after and match.after.id
 
 
-def _matched(here: Side, there: Side, hits: ScoredChunks, *, reverse: bool) -> Iterator[_Found]:
-    """Yield how each hit in ``here`` compares with ``there``; ``reverse`` if ``here`` is the newer version."""
+def _absent(here: Side, there: Side, hits: ScoredChunks, found: list[_Found], *, reverse: bool) -> list[Chunk]:
+    """Return the hits in ``here`` that ``there`` lacks at their path, and add the others to ``found``.
+
+    ``reverse`` if ``here`` is the newer version.
+    """
     same_files = _same_files(here, there, {chunk.path for _, chunk in hits.values()})
-    absent: list[tuple[float, Chunk]] = []
+    absent: list[Chunk] = []
     for score, chunk in hits.values():
         if chunk.path in same_files or is_unchanged(chunk, there):
-            yield _Found("unchanged", score, chunk, chunk)
+            found.append(_Found("unchanged", score, chunk, chunk))
         elif other := same_place(chunk, there):
-            yield _pair("changed", score, chunk, other, reverse=reverse)
+            pair = (other, chunk) if reverse else (chunk, other)
+            found.append(_Found("changed", score, *pair))
         else:
-            absent.append((score, chunk))
-    moved = moved_from([chunk for _, chunk in absent], here, there)
-    for score, chunk in absent:
-        if other := moved.get(chunk.id):
-            yield _pair("moved", score, chunk, other, reverse=reverse)
-        elif reverse:
-            yield _Found("added", score, None, chunk)
-        else:
-            yield _Found("removed", score, chunk, None)
+            absent.append(chunk)
+    return absent
 
 
 def _same_files(here: Side, there: Side, paths: set[str]) -> set[str]:
@@ -131,10 +139,6 @@ def _same_files(here: Side, there: Side, paths: set[str]) -> set[str]:
         for side in (here, there)
     )
     return {path for path, _ in files & others}
-
-
-def _pair(change: Change, score: float, chunk: Chunk, other: Chunk, *, reverse: bool) -> _Found:
-    return _Found(change, score, other, chunk) if reverse else _Found(change, score, chunk, other)
 
 
 def _order(match: _Found) -> tuple[float, str, str, int, str]:
