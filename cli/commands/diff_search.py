@@ -58,7 +58,7 @@ def diff_search(
     As in git, A..B compares two versions, and A...B shows only what B has changed since it branched off from A. If the
     commit where it did so is not indexed, it is indexed first, at the cost of its diff.
     """
-    options = {
+    options: dict[str, Any] = {
         "top_k": RESULTS_FOR_A_PERSON if top_k is None and not as_json else top_k,
         "max_per_file": max_per_file,
         "filters": {"repo": repo} if repo else None,

@@ -147,7 +147,7 @@ class _Locator:
 
     def _last_head_of_pull(
         self, number: str, error: VersionMissing
-    ) -> tuple[VersionQuery, Mapping[str, Sequence[View]]]:
+    ) -> tuple[VersionQuery, Mapping[str, tuple[View, ...]]]:
         """Return the last head of a pull request that was removed, if it is still searchable by its commit."""
         repo_ids = [self._head.id_of_repo(missing.repo) or "" for missing in error.missing]
         known = read_pull_request(self._engine.store, repo_ids[0], number) if len(repo_ids) == 1 else None
@@ -160,6 +160,6 @@ class _Locator:
             raise error from None
 
 
-def _described(query: VersionQuery, views: Mapping[str, Sequence[View]]) -> str:
+def _described(query: VersionQuery, views: Mapping[str, tuple[View, ...]]) -> str:
     name = f"'{query.names[0].text}'" if query.names else "a default branch"
     return f"{name} is in {', '.join(sorted(views)) or 'none'}"

@@ -137,7 +137,8 @@ def change_of(pieces: Counterparts, after: Side) -> Change:
     if not (old.symbol_name and new.symbol_name) or old.qualified_name == new.qualified_name:
         return "changed"
     if old.symbol_name != new.symbol_name:
-        return "renamed"
+        is_part = old.symbol_name in new.defines or new.symbol_name in old.defines
+        return "moved" if is_part else "renamed"
     # In the same file, a method moved to another class, or its class has another name now.
     container = container_of(old)
     return "moved" if not container or _declares_name(after.chunks(new.path), container) else "changed"

@@ -30,7 +30,8 @@ def find_moves(removed: Sequence[Chunk], added: Sequence[Chunk], before: Side, a
 
     def is_real(pieces: Counterparts) -> bool:
         old, young = pieces.before, pieces.after
-        return (old.id in ids[0] or _is_absent(old, after)) and (young.id in ids[1] or _is_absent(young, before))
+        is_gone = old.id in ids[0] or _is_absent(old, after) or _lacks_name(after, young, old)
+        return is_gone and (young.id in ids[1] or _is_absent(young, before) or _lacks_name(before, old, young))
 
     named = [
         *(Counterparts(*pair) for pair in _by_name(removed, renamed, after)),
@@ -53,6 +54,18 @@ def find_moves(removed: Sequence[Chunk], added: Sequence[Chunk], before: Side, a
     found += (Counterparts(chunk, other) for chunk, other in _in_renamed_file(gone, renamed, after))
     found += (Counterparts(other, chunk) for chunk, other in _in_renamed_file(new, names_before, before))
     return found
+
+
+def _lacks_name(version: Side, piece: Chunk, holder: Chunk) -> bool:
+    """Return whether ``holder`` declares the name of ``piece``, among others, and its file in ``version`` does not.
+
+    Small neighbours share a chunk, which may be in both versions, with and without the piece.
+    """
+    name = piece.symbol_name
+    if name is None or name not in holder.defines or not version.may_read(holder.path):
+        return False
+    others = (chunk for chunk in version.chunks(holder.path) if chunk.id != piece.id)
+    return not any(name in (chunk.symbol_name, *chunk.defines) for chunk in others)
 
 
 def _is_absent(chunk: Chunk, version: Side) -> bool:

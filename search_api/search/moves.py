@@ -52,9 +52,12 @@ class Prints:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
+    """Two pieces and how strongly they belong together; each side that may hold further pieces can be shared."""
+
     strength: float
     pieces: Counterparts
-    is_part: bool  # one piece lies in the other, which may hold further pieces
+    shares_before: bool = False
+    shares_after: bool = False
 
     @property
     def order(self) -> tuple[float, str, int, str, int]:
@@ -79,33 +82,37 @@ def match(
         pair for pieces in unique.values() if (pair := _pair(pieces, renamed_files, prints)) and pair.strength >= least
     ]
     made: list[Counterparts] = []
-    taken: set[tuple[bool, str]] = set()
+    taken: tuple[set[str], set[str]] = set(), set()
     for pair in sorted(pairs, key=lambda pair: pair.order):
-        ends = {(False, pair.pieces.before.id), (True, pair.pieces.after.id)}
-        free = ends - taken
-        # The larger piece of two may be taken; the smaller one has one place only.
-        if (free == ends or (free and pair.is_part)) and is_real(pair.pieces):
+        before, after = pair.pieces.before.id, pair.pieces.after.id
+        is_free = before not in taken[0] and after not in taken[1]
+        is_part = (before not in taken[0] or pair.shares_before) and (after not in taken[1] or pair.shares_after)
+        is_known = before in taken[0] and after in taken[1]
+        if (is_free or (is_part and not is_known)) and is_real(pair.pieces):
             made.append(pair.pieces)
-            taken |= ends
+            taken[0].add(before)
+            taken[1].add(after)
     return made
 
 
 def _pair(pieces: Counterparts, renamed_files: Mapping[str, str], prints: Prints) -> _Pair | None:
     """Return how strongly two pieces belong together, or None if they do not."""
     before, after = pieces.before, pieces.after
-    if not _may_be_one(before, after):
-        return None
     same_file = before.path == after.path or renamed_files.get(before.path) == after.path
     one, other = prints.of(before), prints.of(after)
-    alike = likeness(one, other)
+    alike, bonus = likeness(one, other), same_file / 4
     if before.text.strip() == after.text.strip():
-        return _Pair(3 + same_file / 4, pieces, False)
+        return _Pair(3 + bonus, pieces)
     if _share_a_name(before, after) and containment(one, other) >= MIN_CONTAINMENT:
-        return _Pair(1.5 + alike + same_file / 4, pieces, True)
+        is_larger = len(one.tokens) > len(other.tokens)
+        return _Pair(1.5 + alike + bonus, pieces, is_larger, not is_larger)
+    if not _may_be_one(before, after):
+        return None
     rank, least = _rank(before, after, same_file)
     if alike < least or (rank == 0 and not _is_telling(one, other, alike == 1 and same_file)):
         return None
-    return _Pair(rank + alike + same_file / 4, pieces, bool(before.symbol_part or after.symbol_part))
+    # The parts of a split declaration are cut differently in each version.
+    return _Pair(rank + alike + bonus, pieces, bool(after.symbol_part), bool(before.symbol_part))
 
 
 def _rank(before: Chunk, after: Chunk, same_file: bool) -> tuple[float, float]:

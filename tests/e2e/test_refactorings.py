@@ -136,6 +136,33 @@ card that paid for the order, as soon as the warehouse has looked at the goods.
 
 Goods that arrive damaged are replaced at once. The courier collects them, and the customer need not wait for our check.
 """
+LIMITS = """\
+orders:
+  largest_total: 1200
+  currency: EUR
+  review_above: 800
+customers:
+  open_orders: 5
+  returns_per_year: 12
+"""
+WISHES = """\
+class WishList:
+    \"\"\"Remembers what a customer would like to have one day, and tells when it has become cheaper.\"\"\"
+
+    def __init__(self, customer, currency, warehouse):
+        self.wishes = WishStore(customer.profile, currency, cheapest=warehouse.price_list(customer.region))
+
+    def cheaper(self, since):
+        previous = self.wishes.prices_at(since)
+        for wish in self.wishes.sorted_by_date():
+            offer = wish.best_offer(self.wishes.cheapest)
+            if offer.amount < previous.get(wish.product, offer.amount):
+                yield wish, offer, previous[wish.product]
+        self.wishes.remember_prices(until=since.next_day())
+
+
+"""
+CHECKOUT = CART[CART.index("    def checkout") :].rstrip() + "\n"
 MORE_TAX = PRICE.replace("customer.country)\n    if", "customer.region)\n    if")
 METHODS = ("ShoppingCart.__init__", "ShoppingCart.put", "ShoppingCart.take_out", "ShoppingCart.checkout")
 
@@ -212,6 +239,16 @@ CASES: dict[str, tuple[Files, Files, Told]] = {
                 "guide.md": "Returning goods",
             }.items()
         },
+    ),
+    "text without declarations moved with an edit": (
+        {"old/limits.yaml": LIMITS, "a.py": OTHER},
+        {"new/bounds.yaml": LIMITS.replace("1200", "1500"), "a.py": OTHER},
+        {("moved", None, "old/limits.yaml", "new/bounds.yaml")},
+    ),
+    "method moved to another class with an edit": (
+        {"a.py": CART + WISHES},
+        {"a.py": CART.replace(CHECKOUT, "") + WISHES.rstrip() + "\n\n" + CHECKOUT.replace("clear()", "drop()")},
+        {("moved", "WishList", "a.py", "a.py"), ("changed", "WishList", "a.py", "a.py")},
     ),
     "deleted and unrelated": (
         {"a.py": OTHER, "b.py": "def main():\n    load_settings()\n    return serve_forever(8080)\n"},
