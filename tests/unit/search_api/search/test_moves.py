@@ -79,7 +79,7 @@ def test_code_that_says_little_or_something_else_is_not_renamed(piece, before, a
 
 def test_a_function_may_become_a_method_but_not_a_class(piece):
     old = piece("a.py", "retry")
-    edited = RETRY.replace("base_delay", "self.delay").replace("enqueue", "add")
+    edited = RETRY.replace("base_delay * 2 ** attempt", "self.delays[attempt]").replace("enqueue", "add")
     assert told([(old, piece("b.py", "Jobs.retry", edited, symbol_name="retry", symbol_type="method"))])
     assert not told([(old, piece("b.py", "retry", edited, symbol_type="class"))])
 
