@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codequarry.cli.options.search_options import Repos
+from codequarry.cli.options.search_options import WAIT_FOR_OTHERS_MS, Index, Repos
 from codequarry.cli.options.version_options import in_full, in_full_range
-from codequarry.cli.session.session import Json, load
+from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal.console import note, safe_line, write, write_answer
-from codequarry.cli.terminal.hits import headline
+from codequarry.cli.terminal.hits import degradations, headline
 from codequarry.shared.control_characters import visible
 
 if TYPE_CHECKING:
+    from codequarry.cli.session.session import Workplace
     from codequarry.search_api.answers.comparison import ComparisonAnswer, Difference
     from codequarry.search_api.answers.hits import CodeChunk
+    from codequarry.search_api.query.diff_request import DiffRequest
 
 DEFAULT_LINES = 8
 RESULTS_FOR_A_PERSON = 10
@@ -50,6 +52,7 @@ def diff_search(
     max_per_file: Annotated[int | None, typer.Option(metavar="N", help="At most N results from one file.")] = None,
     no_tests: Annotated[bool, typer.Option("--no-tests", help="Leave out test code.")] = False,
     show_all: Annotated[bool, typer.Option("--all", help="Also show code that is the same in both.")] = False,
+    index: Index = False,
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
@@ -67,24 +70,42 @@ def diff_search(
     }
     options |= {"range": in_full_range(versions) if versions is not None else None, "pull": pull}
     options |= {"from": in_full(before), "to": in_full(after), "merge_base": merge_base or None}
-    answer = _ask(context, {"query": query} | {name: value for name, value in options.items() if value is not None})
+    body = {"query": query} | {name: value for name, value in options.items() if value is not None}
+    answer = _ask(context, body, index=index)
     if as_json:
         write_answer(answer)
         return
     several = len({entry.repo for entry in answer.freshness}) > 1
-    for index, difference in enumerate(answer.results):
-        if index:
+    for number, difference in enumerate(answer.results):
+        if number:
             write()
         _show(difference, lines, several)
     for remark in _remarks(answer):
         note(remark)
 
 
-def _ask(context: typer.Context, body: Mapping[str, Any]) -> "ComparisonAnswer":
+def _ask(context: typer.Context, body: Mapping[str, Any], *, index: bool) -> "ComparisonAnswer":
     from codequarry.cli.session.merge_bases import compare_with_merge_bases
     from codequarry.search_api.query.diff_request import parse_diff
 
-    return compare_with_merge_bases(load(context).settings, parse_diff(body))
+    settings = load(context).settings
+    if not index:
+        return compare_with_merge_bases(settings, parse_diff(body))
+    with workplace(settings, writing=True) as place:
+        return _compare_or_index(place, parse_diff({**body, "wait_ms": WAIT_FOR_OTHERS_MS}, may_index=True))
+
+
+def _compare_or_index(place: "Workplace", request: "DiffRequest") -> "ComparisonAnswer":
+    from codequarry.cli.session.requested_indexing import CommandIndexer, still_indexing
+    from codequarry.search_api.answers.jobs import PendingSearch
+    from codequarry.search_api.jobs.on_demand import compare_or_index
+    from codequarry.search_api.search.engine import SearchEngine
+
+    engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
+    answer = compare_or_index(engine, CommandIndexer(place), request)
+    if isinstance(answer, PendingSearch):
+        raise still_indexing(answer)
+    return answer
 
 
 def _show(found: "Difference", lines: int, several: bool) -> None:
@@ -129,5 +150,4 @@ def _remarks(answer: "ComparisonAnswer") -> Iterator[str]:
     counts = ", ".join(f"{number} {change}" for change, number in answer.counts.items() if number)
     if counts:
         yield f"among the hits: {counts}"
-    if answer.degraded:
-        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor shows why"
+    yield from degradations(answer.degraded)

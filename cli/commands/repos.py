@@ -28,10 +28,11 @@ def list_repos(context: typer.Context, as_json: Json = False) -> None:
     """List the repositories, their versions and their state."""
     from codequarry.search_api.answers.repositories import Repositories
     from codequarry.search_api.versions.catalog import Catalog
+    from codequarry.search_api.versions.local_heads import LocalHeads
     from codequarry.search_api.versions.repositories import describe
 
     with workplace(load(context).settings) as place:
-        described = describe(Catalog(place.store))
+        described = describe(Catalog(place.store, local_heads=LocalHeads(place.settings)))
     if as_json:
         write_answer(Repositories(described))
         return
@@ -129,4 +130,6 @@ def _extent(shown: "IndexedRepository | IndexedVersion") -> tuple[str, str, str]
 
 
 def _behind(shown: "IndexedRepository | IndexedVersion") -> str:
-    return f"{count(shown.commits_behind, 'commit')} behind" if shown.commits_behind else ""
+    from codequarry.search_api.answers.freshness import describe_lag
+
+    return describe_lag(shown.indexed_commit, shown.head_commit, shown.commits_behind)

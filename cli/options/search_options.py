@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 Names = list[str] | None
 
+# How long --index waits for a job of another process. A job in the command's own process takes as long as it needs.
+WAIT_FOR_OTHERS_MS = 60_000
+
 Repos = Annotated[Names, typer.Option("--repo", metavar="NAME", help="Only this repository (repeatable).")]
 Languages = Annotated[
     Names, typer.Option("--language", "--lang", metavar="NAME", help="Only this language (repeatable).")
@@ -25,6 +28,9 @@ Commit = Annotated[
 ]
 Pull = Annotated[int | None, typer.Option("--pull", metavar="N", min=1, help="An indexed pull or merge request.")]
 Workspace = Annotated[str | None, typer.Option("--workspace", metavar="PATH", help="An indexed working tree.")]
+
+
+Index = Annotated[bool, typer.Option("--index", help="First index the named versions that are missing or outdated.")]
 
 
 def version_filter(

@@ -1,12 +1,13 @@
 """Search answers as text: coloured on a terminal, plain lines when piped."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from codequarry.cli.terminal.console import count, safe_line, short, write
+from codequarry.cli.terminal.console import safe_line, short, write
 from codequarry.shared.control_characters import visible
 from codequarry.shared.identifiers import iter_tokens
 
@@ -20,6 +21,9 @@ LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
 MIN_WORD = 3
 # A hit begins with its name and signature. Another excerpt must match this many more words to be shown instead.
 WORTH_LEAVING = 2
+
+# The most outdated versions that are noted if nothing was found.
+MAX_STALE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +50,31 @@ def remarks(answer: "SearchAnswer", for_person: bool) -> Iterator[str]:
         yield f"no results: {answer.reason}"
         if suggestion := answer.suggestion:
             yield f"try: {suggestion}"
-    yield from stale({hit.repo for hit in answer.results}, answer.freshness)
-    if answer.degraded:
-        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor shows why"
+    # Without results, the newest commits may have what was sought.
+    shown = {hit.repo for hit in answer.results} or {entry.repo for entry in answer.freshness}
+    yield from islice(stale(shown, answer.freshness), None if answer.results else MAX_STALE)
+    yield from degradations(answer.degraded)
     if for_person and answer.next_cursor:
         yield f"more: --cursor {answer.next_cursor}"
 
 
+def degradations(degraded: "Sequence[str]") -> Iterator[str]:
+    """Yield a note for the stages that an answer lacks, and for each version that could not be brought up to date."""
+    from codequarry.search_api.answers.freshness import NOT_REFRESHED
+
+    if stages := [text for text in degraded if not text.startswith(NOT_REFRESHED)]:
+        yield f"note: answered without {', '.join(stages)}; codequarry doctor shows why"
+    for text in degraded:
+        if text.startswith(NOT_REFRESHED):
+            yield f"note: {safe_line(text.removeprefix(NOT_REFRESHED))}"
+
+
 def stale(shown: set[str], freshness: "Iterable[Freshness]") -> Iterator[str]:
-    """Yield a note for each shown repository whose index is behind the last fetch."""
+    """Yield a note for each shown repository whose index is behind its origin, as last seen."""
     for entry in freshness:
-        if entry.repo in shown and entry.commits_behind and entry.indexed_commit:
-            behind = count(entry.commits_behind, "commit")
+        if entry.repo in shown and entry.lag and entry.indexed_commit:
             place = f"{safe_line(entry.repo)} {safe_line(entry.ref)} at {short(entry.indexed_commit)}"
-            yield f"note: {place} is {behind} behind"
+            yield f"note: {place} is {entry.lag}"
 
 
 def headline(chunk: "CodeChunk") -> tuple[str, str, str]:

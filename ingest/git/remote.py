@@ -11,6 +11,7 @@ from typing import NoReturn
 from codequarry.ingest.git.mirrors import RemoteAccess
 from codequarry.ingest.git.paths import printable, raw
 from codequarry.shared.errors import NotAtOrigin
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref
 
 # A server that takes longer to list its refs is considered silent; a clone may take much longer.
@@ -26,11 +27,15 @@ PULL_PATTERNS = ("refs/pull/*/head", "refs/merge-requests/*/head")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """An origin's answer: the branch that its HEAD names, and the commit of each ref that it was asked for."""
+    """An origin's answer: the branch that its HEAD names, and the commit of each ref that it was asked for.
+
+    ``asked_at`` is when the origin was asked (ISO 8601 in UTC), or "" if it was not.
+    """
 
     head_branch: str | None = None
     tips: Mapping[str, str] = field(default_factory=dict)
     asked: frozenset[Ref] = frozenset()
+    asked_at: str = ""
 
     def tip_of(self, ref: Ref) -> str | None:
         """Return the commit of a branch, tag or pull request, or None if the origin does not have it."""
@@ -59,18 +64,18 @@ def git_name(name: str) -> str:
 
 def ask(access: RemoteAccess, refs: Iterable[Ref]) -> Listing:
     """Ask for HEAD and exactly these versions, in one call."""
-    asked = frozenset(refs)
+    asked, moment = frozenset(refs), now("seconds")
     names = sorted(name for ref in asked for name in origin_refs(ref))
     peeled = [name + PEELED for name in names if name.startswith("refs/tags/")]
-    return replace(_read(_list(access, (HEAD, *names, *peeled))), asked=asked)
+    return replace(_read(_list(access, (HEAD, *names, *peeled))), asked=asked, asked_at=moment)
 
 
 def ask_all(access: RemoteAccess, refs: Iterable[Ref], *, names: bool) -> Listing:
     """Ask for HEAD, these versions and, with ``names``, every branch and tag, in one call."""
-    asked = frozenset(refs)
+    asked, moment = frozenset(refs), now("seconds")
     listed = {name for ref in asked for name in origin_refs(ref)}
     listed |= {f"{HEADS}*", f"{TAGS}*"} if names else {name + PEELED for name in listed if name.startswith(TAGS)}
-    return replace(_read(_list(access, (HEAD, *sorted(listed)))), asked=asked)
+    return replace(_read(_list(access, (HEAD, *sorted(listed)))), asked=asked, asked_at=moment)
 
 
 def default_branch(access: RemoteAccess, listing: Listing) -> str:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from codequarry.ingest.git.mirror_cache import remove_unused
-from codequarry.ingest.git.mirrors import mirror_folder, mirrors_folder, remove_mirror
+from codequarry.ingest.git.mirrors import remove_mirror
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.request.repository_entry import has_timelines, retract_entry, retract_identity
 from codequarry.ingest.transaction.chores import drop_noted, finish_chores
@@ -24,6 +24,7 @@ from codequarry.shared.catalog.polls import forget_poll
 from codequarry.shared.catalog.pull_requests import forget_pull_requests
 from codequarry.shared.catalog.repositories import Repository, is_in_catalog, list_repositories
 from codequarry.shared.errors import CodequarryError
+from codequarry.shared.repositories.mirror_folders import mirror_folder, mirrors_folder
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head

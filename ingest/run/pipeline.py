@@ -11,7 +11,6 @@ from codequarry.ingest.files.listing import lister_ahead
 from codequarry.ingest.garbage_collection.collector import collect_after_run
 from codequarry.ingest.garbage_collection.unmasked_rows import is_unmasked, note_unmasked
 from codequarry.ingest.git.mirror_cache import mirror_in_use
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.removal.interrupted_removal import repair
 from codequarry.ingest.request.index_request import (
     IndexReport,
@@ -43,6 +42,7 @@ from codequarry.shared.catalog.failures import forget_failure
 from codequarry.shared.catalog.ledger import check_counter, read_head, read_transaction
 from codequarry.shared.catalog.repositories import Repository, Summary, clear_progress, read_summary
 from codequarry.shared.index.identity import check_identity, claim_identity
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head

@@ -25,7 +25,7 @@ from codequarry.search_api.jobs.queue import MakeIndexer
 from codequarry.search_api.query.request import SearchRequest
 from codequarry.search_api.search.backend import Backend
 from codequarry.search_api.webhooks.receiver import Receiver
-from codequarry.shared.access.grants import OWNER
+from codequarry.shared.access.grants import OWNER, Principal
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.liveness.deadline import Deadline
@@ -166,7 +166,9 @@ def _answer_errors(app: APIFlask) -> None:
 
     @app.errorhandler(CodequarryError)
     def own(error: CodequarryError) -> Response:
-        response = problem_of(error, _request_id())
+        principal: Principal | None = g.get("principal")
+        may_index = principal is not None and principal.has("index")
+        response = problem_of(error, _request_id(), indexes=app.extensions[INDEXER] is not None, may_index=may_index)
         if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and is_written(response.status_code):
             log.warning("failed", error=type(error).__name__, detail=str(error))
         return response

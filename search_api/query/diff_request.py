@@ -11,7 +11,9 @@ from codequarry.search_api.query.plan import make_plan
 from codequarry.search_api.query.request import (
     DEFAULT_MAX_PER_FILE,
     DEFAULT_TOP_K,
+    DEFAULT_WAIT_MS,
     MAX_TOP_K,
+    MAX_WAIT_MS,
     CheckedFilters,
     Query,
     SearchRequest,
@@ -21,7 +23,7 @@ from codequarry.search_api.query.request_body import PullNumber, RequestBody, Sh
 from codequarry.shared.errors import UsageError
 
 # Search fields that have no meaning in a comparison.
-NOT_COMPARED: tuple[str, ...] = ("cursor", "repos", "min_commit", "wait_ms", "explain", "rerank")
+NOT_COMPARED: tuple[str, ...] = ("cursor", "repos", "min_commit", "explain", "rerank")
 _DOTS = re.compile(r"(?<!\.)(\.{2,3})(?!\.)")
 # What a range is split into after its first version.
 DOTS_AND_AFTER = 2
@@ -82,21 +84,28 @@ class DiffBody(RequestBody):
     filters: CheckedFilters = Field(default_factory=dict)
     max_per_file: WholeNumber = Field(DEFAULT_MAX_PER_FILE, ge=1, le=MAX_TOP_K)
     include_tests: bool = True
+    wait_ms: WholeNumber = Field(DEFAULT_WAIT_MS, ge=0, le=MAX_WAIT_MS, description="how long to wait with ?index=true")
     token: Token = None
 
 
-def parse_diff(body: object) -> DiffRequest:
-    """Check a JSON body and return the request; raise the same errors as ``parse_request``."""
+def parse_diff(body: object, *, may_index: bool = False) -> DiffRequest:
+    """Check a JSON body and return the request; raise the same errors as ``parse_request``.
+
+    With ``may_index``, the request may index its versions and wait.
+    """
     for name in NOT_COMPARED:
         if isinstance(body, Mapping) and body.get(name) is not None:
             raise UsageError(f"the field '{name}' has no meaning in a comparison; leave it out")
     parsed = DiffBody.read(body)
+    if "wait_ms" in parsed.model_fields_set and not may_index:
+        raise UsageError("'wait_ms' needs ?index=true; add it, or remove 'wait_ms'")
     request = SearchRequest(
         query=parsed.query,
         top_k=parsed.top_k,
         filters=parsed.filters,
         max_per_file=parsed.max_per_file,
         include_tests=parsed.include_tests,
+        wait_ms=parsed.wait_ms,
         rerank=False,
     )
     if make_plan(request).selection.version:

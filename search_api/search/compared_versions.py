@@ -67,6 +67,19 @@ def locate_both(engine: SearchEngine, plan: QueryPlan, request: DiffRequest) -> 
     return locator.from_merge_bases([_Branches(Fork.of(older.head, *both), before, after) for both in views])
 
 
+def locate_named(engine: SearchEngine, plan: QueryPlan, request: DiffRequest) -> tuple[Located, ...]:
+    """Return the versions that a comparison names, which may have repositories still to be imported.
+
+    Raise the errors of ``resolve``.
+    """
+    locator = _Locator(engine, plan.selection)
+    if request.pull:
+        branches = locator.pull_request(request.pull)
+        asked = (branches.before, branches.after) if branches.fork.commits[0] else (branches.after,)
+        return tuple(locator.at(query, [branches.fork.repo]) for query in asked)
+    return tuple(locator.at(_query(text), plan.selection.repos) for text in (request.before, request.after))
+
+
 def _query(text: str) -> VersionQuery:
     return VersionQuery((VersionSpecifier("ref", text),)) if text else DEFAULT_BRANCH
 

@@ -19,6 +19,7 @@ from codequarry.search_api.search.recall import embed, near_query, recall_query
 from codequarry.search_api.versions.catalog import Catalog
 from codequarry.search_api.versions.commit_wait import WaitingPlaces, await_commit
 from codequarry.search_api.versions.freshness import RepositoryState, scope_states
+from codequarry.search_api.versions.local_heads import LocalHeads
 from codequarry.search_api.versions.repository_lookup import Directory, versions_of
 from codequarry.search_api.versions.resolution import Located, locate
 from codequarry.search_api.versions.scope import VersionScope
@@ -90,7 +91,11 @@ class SearchEngine:
         self._roots = settings.api.local_roots
         self.waiting_places = WaitingPlaces(settings.api.threads)
         # Without this check, vectors from different models would be compared silently.
-        self.catalog = Catalog(store, lambda store: check_identity(store, embedder, settings.embedding.model))
+        self.catalog = Catalog(
+            store,
+            lambda store: check_identity(store, embedder, settings.embedding.model),
+            local_heads=LocalHeads(settings),
+        )
         self.deadline: Deadline | None = None
 
     def seen_by(self, principal: Principal) -> "SearchEngine":

@@ -10,6 +10,7 @@ from threading import Lock
 from time import monotonic
 from typing import TypeVar
 
+from codequarry.search_api.versions.local_heads import AskedVersion, LocalHeads, SeenTip
 from codequarry.search_api.versions.views import Point
 from codequarry.shared.access.grants import OWNER, Principal, permitted_catalog, permitted_head
 from codequarry.shared.catalog.deliveries import Delivery, list_deliveries
@@ -29,6 +30,7 @@ from codequarry.shared.jobs.job import Job, JobState
 from codequarry.shared.jobs.job_list import read_job, shown_jobs, unknown_job
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.transactions import TransactionRecord
 
 # Maximum age of the cached list of repositories. The list gives branch, origin and newest fetched commit; the
@@ -75,7 +77,7 @@ class _Cache:
     publications: dict[tuple[int, int], Publication] = field(default_factory=dict)
     weight: int = 0
     histories: dict[int, tuple[tuple[int, int], Sequence[Point]]] = field(default_factory=dict)
-    ref_heads: dict[tuple[str, str, str], tuple[float, RefHead | None]] = field(default_factory=dict)
+    ref_heads: dict[tuple[str, str, str, int], tuple[float, RefHead | None]] = field(default_factory=dict)
     heads: dict[Principal, tuple[Head, Head]] = field(default_factory=dict)
     catalogs: dict[Principal, tuple[RepositoriesByName, RepositoriesByName]] = field(default_factory=dict)
 
@@ -89,9 +91,15 @@ class Catalog:
         on_read: Callable[[DocumentStore], None] = lambda _: None,
         clock: Callable[[], float] = monotonic,
         principal: Principal = OWNER,
+        local_heads: LocalHeads | None = None,
     ) -> None:
-        """Read from ``store``; ``on_read`` is called before each read of the repository list and may raise."""
+        """Read from ``store``; ``on_read`` is called before each read of the repository list and may raise.
+
+        Without ``local_heads``, newer commits of repositories on this machine are unknown until a run or a poll sees
+        them.
+        """
         self.store = store
+        self._local_heads = local_heads
         self.principal = principal
         self._on_read = on_read
         self._clock = clock
@@ -150,6 +158,11 @@ class Catalog:
         with self._cache.lock:
             self._cache.read_at = float("-inf")
 
+    def forget_local_tips(self) -> None:
+        """Make the next call look into the repositories on this machine, for callers that need their current state."""
+        if self._local_heads:
+            self._local_heads.forget()
+
     def publication(self, timeline: int, number: int) -> Publication:
         """Return the record and summary of a published transaction."""
         key = (timeline, number)
@@ -186,19 +199,33 @@ class Catalog:
             self._cache.histories[timeline] = (version, points)
         return points
 
-    def ref_head(self, repo: str, key: str, repo_id: str) -> RefHead | None:
-        """Return a version's head as recorded by a fetch; the answer is at most ``MAX_AGE_SECONDS`` old."""
+    def ref_head(self, repo: str, key: str, repo_id: str, published: int) -> RefHead | None:
+        """Return a version's head as recorded by a run or a poll.
+
+        The answer is at most ``MAX_AGE_SECONDS`` old, and no older than the transaction ``published``, whose run
+        recorded the head before it published.
+        """
         now = self._clock()
+        asked = (repo, repo_id, key, published)
         with self._cache.lock:
-            kept = self._cache.ref_heads.get((repo, repo_id, key))
+            kept = self._cache.ref_heads.get(asked)
         if kept is not None and now - kept[0] <= MAX_AGE_SECONDS:
             return kept[1]
         read = read_ref_head(self.store, repo, key, repo_id)
         with self._cache.lock:
             if len(self._cache.ref_heads) >= MAX_KEPT:
                 self._cache.ref_heads.clear()
-            self._cache.ref_heads[repo, repo_id, key] = (now, read)
+            self._cache.ref_heads[asked] = (now, read)
         return read
+
+    def local_tip(self, repository: Repository, ref: Ref, indexed: str) -> SeenTip | None:
+        """Return the newest commit of a version in its repository's folder on this machine, or None if unknown."""
+        return self._local_heads.tip(repository, ref, indexed) if self._local_heads else None
+
+    def look(self, versions: Iterable[AskedVersion]) -> None:
+        """Look for the newest commits of several versions at once, so that ``local_tip`` then knows them."""
+        if self._local_heads:
+            self._local_heads.look(versions)
 
     def progress(self, name: str, repo_id: str) -> Progress | None:
         """Return the current progress of a running import."""

@@ -44,15 +44,17 @@ class Fork:
 
 
 class MergeBaseUnknown(NotIndexed):
-    """Git has not been asked for a merge base yet; carries the two versions, so that it can be."""
+    """Git has not been asked for a merge base yet; carries the two versions, so that it can be.
+
+    The message ends with the ``command`` that finds it. Where no command can be run, say ``problem`` instead.
+    """
 
     def __init__(self, fork: Fork) -> None:
         self.fork = fork
         versions = f"--pull {fork.pull}" if fork.pull else "...".join(fork.commits)
-        super().__init__(
-            f"the merge base of {fork} is not known yet; to find it: codequarry diff-search QUERY {versions} "
-            f"--repo {quote(fork.repo)}, or over HTTP ?index=true"
-        )
+        self.problem = f"the merge base of {fork} is not known yet"
+        self.command = f"codequarry diff-search QUERY {versions} --repo {quote(fork.repo)}"
+        super().__init__(f"{self.problem}; to find it: {self.command}")
 
 
 class MergeBaseMissing(VersionMissing):
@@ -61,7 +63,9 @@ class MergeBaseMissing(VersionMissing):
     def __init__(self, error: VersionMissing, forks: Mapping[str, Fork]) -> None:
         self.missing = error.missing
         named = [forks[item.repo] for item in error.missing if item.repo in forks]
-        super(VersionMissing, self).__init__(f"the merge base of {named[0]}: {error}" if named else str(error))
+        about = f"the merge base of {named[0]}: " if named else ""
+        self.problem, self.command, self.is_workspace = about + error.problem, error.command, False
+        super(VersionMissing, self).__init__(f"{about}{error}")
 
 
 def merge_base(store: DocumentStore, fork: Fork) -> str:

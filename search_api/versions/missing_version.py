@@ -35,7 +35,11 @@ class Missing:
 
 
 class VersionMissing(NotIndexed):
-    """A version that is not indexed in any of the repositories that were searched for it."""
+    """A version that is not indexed in any of the repositories that were searched for it.
+
+    The message ends with the ``command`` that indexes the version, if there is one. Where no command can be run, say
+    ``problem`` instead, and how to index the version there.
+    """
 
     def __init__(
         self,
@@ -49,8 +53,11 @@ class VersionMissing(NotIndexed):
         names = [version.repo for version in missing]
         shown = [_indexed(name, lines[name], moment) for name in names[:MAX_REPOSITORIES_IN_ERROR]]
         more = f" and {len(names) - len(shown)} more repositories" if len(names) > len(shown) else ""
-        there = "; ".join(shown) or "nothing yet (codequarry index PATH_OR_URL)"
-        super().__init__(f"{asked} is not indexed; indexed: {there}{more}{_remedy(asked, self.missing, catalog)}")
+        self.problem = f"{asked} is not indexed; indexed: {'; '.join(shown) or 'nothing yet'}{more}"
+        self.command = _command(asked, self.missing, catalog)
+        self.is_workspace = asked.candidates()[0].kind == "workspace"
+        where = ", on the machine of the working tree" if self.is_workspace else ""
+        super().__init__(self.problem + (f"; to index it{where}: {self.command}" if self.command else ""))
 
 
 def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:
@@ -66,15 +73,20 @@ def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:
     return f"{repo} with {', '.join(parts)}" if parts else f"nothing of {repo}"
 
 
-def _remedy(asked: VersionSpecifier, missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
-    """Return how to index the version, if exactly one repository lacks it; a working tree knows its own repository."""
+def _command(asked: VersionSpecifier, missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
+    """Return the command that indexes the version, or "" unless exactly one repository lacks it.
+
+    A working tree knows its own repository.
+    """
     candidates = asked.candidates()
     flags = " or ".join(f"--{ref.kind} {quote(ref.value)}" for ref in candidates)
     if candidates[0].kind == "workspace":
-        return f"; to index it, on its own machine: codequarry index {flags} (never over HTTP)"
+        return f"codequarry index {flags}"
+    if not missing:
+        return "codequarry index PATH_OR_URL"
     if len(missing) != 1 or missing[0].repo not in catalog:
         return ""
-    return f"; to index it: codequarry index {catalog[missing[0].repo].origin} {flags}, or over HTTP ?index=true"
+    return f"codequarry index {quote(catalog[missing[0].repo].origin)} {flags}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -47,7 +47,7 @@ def one_version(catalog: Catalog, repo: str, version: VersionQuery = VersionQuer
     found = locate(catalog, Selection(repos=(repo,), version=version))
     views = found.scope.views.get(repo, ())
     if not views:
-        raise NotIndexed(f"repository '{repo}' has nothing published yet; `codequarry repos list` shows its progress")
+        raise NotIndexed(f"repository '{repo}' has nothing published yet; repeat this when its first import is done")
     if len(views) > 1:
         raise UsageError("the request names several versions; name one")
     state = ready_state(catalog, found.head, views[0], found.repositories.get(repo))

@@ -218,3 +218,25 @@ def test_unrelated_versions_and_wrong_use_are_refused(forked: Any) -> None:
     for wrong in (["main"], [], ["main..dev", "--pull", "7"], ["main..dev", "--merge-base"], ["--from", "main"]):
         assert forked.run("diff-search", "retry", *wrong).code == 2
     assert forked.run("diff-search", "retry", "--pull", "99").code == 1
+
+
+def test_with_index_a_search_first_indexes_what_is_missing_or_outdated(workspace):
+    repository = workspace.indexed("moving", {"a.py": "def first():\n    return 1\n"})
+    repository.git("tag", "v1")
+    commit = repository.commit({"b.py": "def second():\n    return 2\n"})
+    outcome = workspace.run("search", "zebra", "--repo", "moving")
+    assert f"is behind commit {commit[:12]}" in outcome.err
+    refused = workspace.run("search", "first", "--tag", "v1")
+    assert refused.error.endswith(f"to index it: codequarry index {repository.folder} --tag v1")
+    answer = workspace.run("search", "first", "--tag", "v1", "--index", "--json").json
+    assert answer["freshness"][0]["ref"] == "v1"
+    answer = workspace.run("search", "second", "--repo", "moving", "--index", "--json").json
+    assert (answer["results"][0]["path"], answer["results"][0]["commit"]) == ("b.py", commit)
+    repository.git("branch", "dev")
+    compared = workspace.run("diff-search", "second", "--from", "v1", "--to", "dev", "--index", "--json").json
+    assert [(found["change"], found["path"]) for found in compared["results"]] == [("added", "b.py")]
+    (repository.folder / "c.py").write_text("def third():\n    return 3\n")
+    answer = workspace.run("search", "third", "--workspace", repository.folder, "--index", "--json").json
+    assert answer["results"][0]["path"] == "c.py"
+    failed = workspace.run("search", "x", "--branch", "nope", "--index")
+    assert failed.code == 1 and "indexing it failed" in failed.err

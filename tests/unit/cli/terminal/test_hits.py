@@ -23,7 +23,7 @@ def hit(make_hit) -> Hit:
 
 
 def entry(repo: str = "one", commits_behind: int = 0) -> Freshness:
-    return Freshness(repo, "main", "branch", "c" * 40, None, commits_behind, None, 0, "ready", None)
+    return Freshness(repo, "main", "branch", "c" * 40, None, commits_behind, None, None, 0, "ready", None)
 
 
 @pytest.fixture
@@ -52,6 +52,13 @@ def test_the_versions_of_a_hit_are_named_if_several_are_searched(hit, capsys: py
 def test_a_version_that_is_behind_is_noted(answer) -> None:
     stale = replace(answer, freshness=(entry(commits_behind=2),))
     assert list(hits.remarks(stale, for_person=False)) == ["note: one main at cccccccccccc is 2 commits behind"]
+    assert list(hits.remarks(replace(stale, results=(), reason="no match"), for_person=False))[-1] == (
+        "note: one main at cccccccccccc is 2 commits behind"
+    )
+    uncounted = replace(answer, freshness=(replace(entry(), commits_behind=None, head_commit="d" * 40),))
+    assert list(hits.remarks(uncounted, for_person=False)) == [
+        "note: one main at cccccccccccc is behind commit dddddddddddd"
+    ]
 
 
 def test_a_path_with_a_line_break_stays_on_one_line(hit) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from codequarry.ingest.git.fetch import DETACHED_REF
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.git.remote import HEAD
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, list_tree
 from codequarry.shared.errors import GitError, UsageError
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.settings.git import GitSettings
 
 
