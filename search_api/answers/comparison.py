@@ -27,7 +27,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeBase:
+class ComparedMergeBase:
     """The commit that the newer version of a repository is compared with: where it branched off from the older."""
 
     repo: str
@@ -44,7 +44,8 @@ class ComparisonAnswer:
     counts: Annotated[Mapping[Change, int], Field(description="number of compared hits, by change")]
     freshness: Annotated[tuple[Freshness, ...], Field(description="the freshness of both versions")]
     merge_bases: Annotated[
-        tuple[MergeBase, ...], Field(description="empty, unless the request asked for a merge base or a pull request")
+        tuple[ComparedMergeBase, ...],
+        Field(description="empty, unless the request asked for a merge base or a pull request"),
     ]
     degraded: tuple[str, ...]
     reason: str | None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from codequarry.search_api.answers.comparison import MergeBase
+from codequarry.search_api.answers.comparison import ComparedMergeBase
 from codequarry.search_api.query.diff_request import DiffRequest
 from codequarry.search_api.query.plan import QueryPlan
 from codequarry.search_api.query.selection import Selection
@@ -29,7 +29,7 @@ class ComparedVersions:
 
     before: Located
     after: Located
-    merge_bases: tuple[MergeBase, ...] = ()
+    merge_bases: tuple[ComparedMergeBase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class _Locator:
         except VersionMissing as error:
             raise MergeBaseMissing(error, {each.fork.repo: each.fork for each in branches}) from error
         after = self._each({each.fork.repo: each.after for each in branches})
-        points = (MergeBase(each.fork.repo, bases[each.fork.repo], *each.fork.names) for each in branches)
+        points = (ComparedMergeBase(each.fork.repo, bases[each.fork.repo], *each.fork.names) for each in branches)
         return ComparedVersions(before, after, tuple(points))
 
     def pull_request(self, number: str) -> _Branches:
