@@ -71,10 +71,14 @@ def containment(one: Fingerprint, other: Fingerprint) -> float:
 
 
 def shared_lines(one: Counter[str], other: Counter[str]) -> float:
-    """Return the share of lines that two files have in common, 0 to 1; git counts the similarity of files likewise."""
+    """Return the share of text that two files have in common, line by line and as git compares files, 0 to 1."""
     small, large = sorted((one, other), key=len)
-    shared = sum(min(number, large[line]) for line, number in small.items() if line in large)
-    return 2 * shared / max(1, one.total() + other.total())
+    shared = sum(len(line) * min(number, large[line]) for line, number in small.items() if line in large)
+    return 2 * shared / max(1, _characters(one) + _characters(other))
+
+
+def _characters(lines: Counter[str]) -> int:
+    return sum(len(line) * number for line, number in lines.items())
 
 
 def _shared(one: Fingerprint, other: Fingerprint) -> int:

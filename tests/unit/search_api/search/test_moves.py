@@ -1,8 +1,10 @@
 """Pairing removed with added pieces of code, and how alike two pieces are."""
 
+from collections import Counter
+
 import pytest
 
-from codequarry.search_api.search.likeness import containment, fingerprint, fingerprint_of, likeness
+from codequarry.search_api.search.likeness import containment, fingerprint, fingerprint_of, likeness, shared_lines
 from codequarry.search_api.search.moves import Counterparts, Prints, alike_pieces, match
 
 RETRY = "def {name}(job, attempt):\n    delay = base_delay * 2 ** attempt\n    scheduler.enqueue(job, delay)\n"
@@ -38,6 +40,13 @@ def test_likeness_is_the_share_of_neighbouring_tokens():
         fingerprint("b c d e"), fingerprint("a b c d e f")
     )
     assert likeness(fingerprint(""), fingerprint("")) <= 1
+
+
+def test_files_are_compared_by_the_text_of_their_lines():
+    """Short lines, such as closing brackets, are alike everywhere."""
+    assert shared_lines(Counter(["}", "one long line"]), Counter(["}", "another long line"])) < 0.1
+    assert shared_lines(Counter(["a line", "a line"]), Counter(["a line"])) == pytest.approx(2 / 3)
+    assert shared_lines(Counter(), Counter()) == 0
 
 
 def test_equal_code_goes_before_the_same_name(piece):
