@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # An option that may be given once is a list too: otherwise its last value would silently replace the others.
 Names = list[str] | None
 PullNumbers = list[int] | None
+_WORKSPACE = "workspace:"
 
 
 def ref_from_options(
@@ -69,3 +70,17 @@ def _as_text(name: str) -> str:
     except UnicodeEncodeError:
         return printable(os.fsencode(name))
     return name
+
+
+def in_full(version: str | None) -> str | None:
+    """Return a version as the index knows it: the folder of ``workspace:FOLDER`` becomes its working tree's top."""
+    folder = version.removeprefix(_WORKSPACE) if version and version.startswith(_WORKSPACE) else None
+    return version if folder is None else _WORKSPACE + _top_folder(folder)
+
+
+def in_full_range(versions: str) -> str:
+    """Return a range with both versions in full; raise UsageError if it is not a range."""
+    from codequarry.search_api.query.diff_request import read_range
+
+    before, after, from_merge_base = read_range(versions)
+    return f"{in_full(before)}{'...' if from_merge_base else '..'}{in_full(after)}"

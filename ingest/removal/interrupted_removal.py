@@ -19,7 +19,9 @@ from codequarry.shared.access.binding import bind_index
 from codequarry.shared.access.key_list import forget_in_grants
 from codequarry.shared.catalog.documents import put_document
 from codequarry.shared.catalog.failures import forget_failures
+from codequarry.shared.catalog.merge_bases import forget_merge_bases
 from codequarry.shared.catalog.polls import forget_poll
+from codequarry.shared.catalog.pull_requests import forget_pull_requests
 from codequarry.shared.catalog.repositories import Repository, is_in_catalog, list_repositories
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.repositories.mirror_folders import mirror_folder, mirrors_folder
@@ -87,6 +89,8 @@ def _carry_out(removal: Removal, store: Store, settings: SettingsModel) -> None:
         forget_poll(store, removal.name)
         if not _has_other_name(removal, store):
             forget_failures(store, removal.repo_id)
+            forget_merge_bases(store, removal.repo_id)
+            forget_pull_requests(store, removal.repo_id)
         retract_entry(store, removal.repository)
     retract_identity(store)
     store.delete_document(removal.key)

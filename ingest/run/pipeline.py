@@ -27,6 +27,7 @@ from codequarry.ingest.request.repository_entry import MirrorSeen, RemovedMeanwh
 from codequarry.ingest.request.wanted_version import Overtaken, Wanted, ensure_current, lacks_default, resolve_request
 from codequarry.ingest.run.attempt import Attempt
 from codequarry.ingest.run.freshness import note_fetch
+from codequarry.ingest.run.merge_bases import note_merge_bases
 from codequarry.ingest.run.mirror_entry import note_entry
 from codequarry.ingest.run.publication import transact
 from codequarry.ingest.run.remasking import mask_others
@@ -152,6 +153,7 @@ def _index_source(
         note_unmasked(store, repository.name)
     with _clean_up_if_removed(run):
         done = _index(run, wanted)
+        note_merge_bases(run)
     finish_chores(store, settings.indexing.grace_seconds, repo=repository.name)
     if not source.key:
         adopt_branch(repository, store)

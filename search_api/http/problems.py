@@ -10,6 +10,7 @@ from flask import Response
 from codequarry.search_api.answers.json import to_json
 from codequarry.search_api.answers.problem import PROBLEM_MEDIA_TYPE, Problem, problem_of_status
 from codequarry.search_api.versions.commit_wait import LateCommit
+from codequarry.search_api.versions.merge_base import MergeBaseUnknown
 from codequarry.search_api.versions.missing_version import VersionMissing
 from codequarry.shared.errors import (
     AmbiguousCommit,
@@ -69,7 +70,12 @@ def problem_of(error: CodequarryError, request_id: str | None, *, indexes: bool,
     The advice for a missing version depends on whether the service ``indexes`` and whether the caller may ask for that.
     """
     status, _ = classify(error)
-    detail = _advised(error, indexes, may_index) if isinstance(error, VersionMissing) else public(error)
+    if isinstance(error, VersionMissing):
+        detail = _advised(error, indexes, may_index)
+    elif isinstance(error, MergeBaseUnknown):
+        detail = _merge_base_advised(error, indexes, may_index)
+    else:
+        detail = public(error)
     response = _response(_with_details(problem_of_status(status, detail, request_id), error))
     if isinstance(error, StoreFull):
         response.headers["Retry-After"] = str(FULL_RETRY_AFTER_SECONDS)
@@ -78,6 +84,13 @@ def problem_of(error: CodequarryError, request_id: str | None, *, indexes: bool,
     if isinstance(error, Unauthorized):
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def _merge_base_advised(error: MergeBaseUnknown, indexes: bool, may_index: bool) -> str:
+    if not indexes:
+        return f"{error.problem}; this service does not index: ask its operator, which can run: {error.command}"
+    key = "" if may_index else " and a key that has the scope 'index'"
+    return f"{error.problem}; to find it, repeat the request with ?index=true{key}"
 
 
 def _advised(error: VersionMissing, indexes: bool, may_index: bool) -> str:

@@ -7,12 +7,13 @@ from codequarry.search_api.query.version_query import VersionSpecifier
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.versions.commit_wait import lacking_view
 from codequarry.search_api.versions.freshness import ready_state
+from codequarry.search_api.versions.merge_base import Fork, MergeBaseUnknown
 from codequarry.search_api.versions.missing_version import VersionMissing
 from codequarry.search_api.versions.resolution import Located
 from codequarry.search_api.versions.views import View
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import UsageError
-from codequarry.shared.jobs.job import PRIORITIES, JobRequest
+from codequarry.shared.jobs.job import PRIORITIES, JobKind, JobRequest
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref
 
 # The name of a default branch of an origin whose HEAD is detached.
@@ -36,6 +37,7 @@ class NeededVersions:
 class NeededVersion:
     """A version to be indexed; ``ref`` is its name in the job, "" for the default branch of a new repository.
 
+    An unknown merge base is found by a job of its own ``kind``; once known, it is a version like any other.
     ``is_missing`` if the index lacks the version; otherwise the index has it, but not its newest known ``commit`` (or
     the commit that the request demands).
     """
@@ -46,11 +48,19 @@ class NeededVersion:
     candidates: tuple[Ref, ...] = ()
     is_missing: bool = True
     commit: str = ""
+    kind: JobKind = "index"
 
     @property
     def key(self) -> tuple[str, str]:
         """The version, whatever the reason for indexing it."""
         return self.repo, self.ref
+
+    @property
+    def failure(self) -> str:
+        """What to say if the job of a missing version failed."""
+        if self.kind == "merge-base":
+            return f"{self} is not known, and finding it failed"
+        return f"{self} is not indexed, and indexing it failed"
 
     def __str__(self) -> str:
         return self.shown
@@ -65,6 +75,7 @@ class NeededVersion:
             trigger="search",
             requested_by=principal,
             priority=PRIORITIES["urgent"],
+            kind=self.kind,
             commit=self.commit,
             joins_running=self.is_missing,
             guarded=repository.guarded,
@@ -82,6 +93,9 @@ def needed_versions(engine: SearchEngine, wanted: NeededVersions) -> Iterator[Ne
         located = wanted.locate(engine)
     except VersionMissing as error:
         yield _missing(error)
+        return
+    except MergeBaseUnknown as error:
+        yield _merge_base(error.fork)
         return
     pending = [name for found in located for name in found.scope.pending if wanted.named]
     yield from (NeededVersion(name, "", f"repository '{name}'") for name in pending)
@@ -102,6 +116,13 @@ def _missing(error: VersionMissing) -> NeededVersion:
         raise UsageError(f"name the repository in which to index the version: {error.problem}") from error
     repo, asked = error.missing[0].repo, error.missing[0].asked
     return NeededVersion(repo, asked.text, _shown(asked, repo), candidates)
+
+
+def _merge_base(fork: Fork) -> NeededVersion:
+    commits = (Ref("commit", commit) for commit in fork.commits)
+    pull = (Ref("pull", fork.pull),) if fork.pull else ()
+    name = "...".join(fork.commits)
+    return NeededVersion(fork.repo, name, f"the merge base of {fork}", (*commits, *pull), kind="merge-base")
 
 
 def _shown(asked: VersionSpecifier, repo: str) -> str:

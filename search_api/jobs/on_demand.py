@@ -14,12 +14,12 @@ from codequarry.search_api.jobs.queue import Indexer
 from codequarry.search_api.query.diff_request import DiffRequest
 from codequarry.search_api.query.plan import make_plan
 from codequarry.search_api.query.request import SearchRequest
-from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
+from codequarry.search_api.search.compared_versions import locate_both, locate_named
 from codequarry.search_api.search.comparison import compare
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.versions.catalog import Catalog
 from codequarry.search_api.versions.commit_wait import LateCommit, Pause, late_commit
-from codequarry.search_api.versions.resolution import locate
+from codequarry.search_api.versions.resolution import Located
 from codequarry.shared.errors import IndexingOff, NotIndexed, TooManyRequests
 from codequarry.shared.jobs.job import Job
 
@@ -51,12 +51,17 @@ def compare_or_index(
     engine: SearchEngine, indexer: Indexer | None, request: DiffRequest
 ) -> ComparisonAnswer | PendingSearch:
     """Answer a comparison after indexing what its two versions need; raise as ``search_or_index`` does."""
-    selection = make_plan(request.search).selection
-    asked = [VersionQuery((VersionSpecifier("ref", text),)) for text in (request.before, request.after)]
-    wanted = NeededVersions(
-        lambda engine: [locate(engine.catalog, replace(selection, version=version)) for version in asked],
-        named=bool(selection.repos),
-    )
+    plan = make_plan(request.search)
+    named = bool(plan.selection.repos)
+
+    def located(engine: SearchEngine) -> tuple[Located, ...]:
+        versions = locate_named(engine, plan, request)
+        # A default branch that is still to be imported has no merge base yet.
+        if named and any(found.scope.pending for found in versions):
+            return versions
+        return (*versions, locate_both(engine, plan, request).before)
+
+    wanted = NeededVersions(located, named)
     done = index_first(engine, indexer, wanted, request.search.wait_ms)
     if isinstance(done, PendingSearch):
         return done
@@ -132,7 +137,7 @@ class _IndexingFirst:
 
     def _fail(self, needed: NeededVersion, why: str) -> None:
         if needed.is_missing:
-            raise NotIndexed(f"{needed} is not indexed, and indexing it failed: {why}")
+            raise NotIndexed(f"{needed.failure}: {why}")
         if needed.commit == self.wanted.min_commit:
             raise self._late(f"commit {needed.commit} is not in {needed}, and indexing it failed: {why}")
         self.warnings.append(f"{NOT_REFRESHED}{needed} could not be brought up to date: {why}")

@@ -263,10 +263,10 @@ def _due(jobs: list[Job]) -> list[Job]:
 
 
 def cancel_jobs_of(store: DocumentStore, repo: str) -> list[Job]:
-    """Cancel and return the jobs that index a repository, so that no job brings it back after its removal."""
+    """Cancel and return the other jobs of a repository, so that no job brings it back after its removal."""
     cancelled_jobs = []
     for job in list_jobs(store, UNFINISHED):
-        if job.repo == repo and job.kind == "index":
+        if job.repo == repo and job.kind != "remove":
             with suppress(WrongState, NotIndexed):
                 cancelled_jobs.append(change_job(store, job.id, cancelled))
     return cancelled_jobs

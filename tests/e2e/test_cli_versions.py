@@ -166,6 +166,84 @@ def test_a_branch_named_like_the_ref_of_another_branch_hides_neither(new_workspa
         assert place.run("files", "project", "--branch", branch, "--json").json["ref"] == branch
 
 
+@pytest.fixture(scope="module")
+def forked(new_workspace: Callable[[], Any]) -> Any:
+    """Return a workspace with a repository whose branch `dev`, also pull request 7, left main before it was indexed."""
+    place = new_workspace()
+    repository = place.repository("project", FILES)
+    repository.git("checkout", "--quiet", "-b", "dev")
+    repository.commit({"src/dev.py": "def retry_on_dev() -> None: ...\n", "src/queue.py": FILES["src/queue.py"] * 2})
+    repository.git("update-ref", "refs/pull/7/head", "dev")
+    repository.git("checkout", "--quiet", "main")
+    repository.commit({"src/main.py": "def retry_on_main() -> None: ...\n"})
+    for flags in ([], ["--branch", "dev"], ["--pull", "7"]):
+        assert place.run("index", repository.folder, *flags).code == 0
+    assert place.run("index", "--workspace", repository.folder).code == 0
+    return place
+
+
+def compared(place: Any, *versions: str) -> tuple[set[str], Any]:
+    """Return the paths of a comparison's hits, and its answer."""
+    body = place.run("diff-search", "retry queue job", *versions, "--json").json
+    return {hit["path"] for hit in body["results"]}, body
+
+
+@pytest.mark.parametrize(
+    "versions", [["main...dev"], ["...dev"], ["--from", "main", "--to", "dev", "--merge-base"], ["--pull", "7"]]
+)
+def test_a_merge_base_is_found_and_indexed_when_a_comparison_needs_it(forked: Any, versions: list[str]) -> None:
+    git = forked.work_tree("project").git
+    paths, body = compared(forked, *versions)
+    assert paths == set(git("diff", "--name-only", "main...dev").split())
+    assert [base["commit"] for base in body["merge_bases"]] == [git("merge-base", "main", "dev")]
+    assert body["freshness"][0]["indexed_commit"] == git("merge-base", "main", "dev")
+
+
+def test_the_merge_base_is_named_for_a_person(forked: Any) -> None:
+    outcome = forked.run("diff-search", "retry", "dev...main")
+    assert "added  src/main.py" in outcome.out and "src/dev.py" not in outcome.out
+    base = forked.work_tree("project").git("merge-base", "main", "dev")
+    assert f"compared with {base[:12]}, the merge base of dev and main" in outcome.err
+
+
+def test_a_merge_base_that_no_run_recorded_is_found(forked: Any) -> None:
+    repository = forked.work_tree("project")
+    repository.git("checkout", "--quiet", "-b", "second", "dev")
+    repository.commit({"src/second.py": "def retry_second() -> None: ...\n"})
+    repository.git("checkout", "--quiet", "main")
+    assert forked.run("index", repository.folder, "--branch", "second").code == 0
+    assert compared(forked, "dev...second")[0] == {"src/second.py"}
+    assert compared(forked, "second...dev")[0] == set()
+
+
+def test_working_trees_are_compared_by_any_path_to_them(forked: Any) -> None:
+    for folder in ("project", "project/src", "./project/../project"):
+        for versions in (["--from", "dev", "--to", f"workspace:{folder}"], [f"dev..workspace:{folder}"]):
+            if ".." in folder and len(versions) == 1:
+                refused = forked.run("diff-search", "retry", *versions)
+                assert refused.code == 2 and "is not a range" in refused.error
+                continue
+            assert {"src/dev.py", "src/main.py"} <= compared(forked, *versions)[0]
+    (forked.folder / "project/src/dirty.py").write_text("def retry_dirty() -> None: ...\n")
+    assert forked.run("index", "--workspace", "project").code == 0
+    assert compared(forked, "...workspace:project")[0] == {"src/dirty.py"}
+    assert "src/dirty.py" in compared(forked, "dev...workspace:project")[0]
+
+
+def test_unrelated_versions_and_wrong_use_are_refused(forked: Any) -> None:
+    repository = forked.work_tree("project")
+    repository.git("checkout", "--quiet", "--orphan", "alone")
+    repository.commit({"src/alone.py": "def retry_alone() -> None: ...\n"})
+    repository.git("checkout", "--quiet", "main")
+    assert forked.run("index", repository.folder, "--branch", "alone").code == 0
+    unrelated = forked.run("diff-search", "retry", "main...alone")
+    assert unrelated.code == 2 and "no common history" in unrelated.error
+    assert compared(forked, "main..alone")[0]
+    for wrong in (["main"], [], ["main..dev", "--pull", "7"], ["main..dev", "--merge-base"], ["--from", "main"]):
+        assert forked.run("diff-search", "retry", *wrong).code == 2
+    assert forked.run("diff-search", "retry", "--pull", "99").code == 1
+
+
 def test_with_index_a_search_first_indexes_what_is_missing_or_outdated(workspace):
     repository = workspace.indexed("moving", {"a.py": "def first():\n    return 1\n"})
     repository.git("tag", "v1")

@@ -1,5 +1,6 @@
 """`?index=true` brings outdated versions up to date, waits for `min_commit`, and works for comparisons."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,7 @@ WAIT_MS = 60_000
 @pytest.fixture
 def repository(place, index, request):
     """Return an indexed repository of this test's own."""
-    name = request.node.name.partition("[")[0][-60:]
+    name = re.sub(r"\W+", "-", request.node.name)[-60:].strip("-")
     made = place.repository(name, {"a.py": "def first():\n    return 1\n"})
     index(made.folder)
     return made
@@ -163,6 +164,48 @@ def test_a_comparison_that_takes_too_long_is_a_job_to_follow(worker, repository,
     response = compare(worker, name, "main", "v1", wait_ms=0)
     assert response.status_code == 202
     assert response.headers["Location"] == f"/jobs/{response.get_json()['job_id']}"
+
+
+@pytest.fixture
+def forked(repository):
+    """Let `dev`, also pull request 7, and `other` branch off before a commit of `main`, which is not indexed yet."""
+    second(repository)
+    for branch in ("dev", "other"):
+        repository.git("checkout", "--quiet", "-b", branch, "main")
+        repository.commit({f"{branch}.py": f"def second_of_{branch}():\n    return 2\n"})
+    repository.git("update-ref", "refs/pull/7/head", "dev")
+    repository.git("checkout", "--quiet", "main")
+    repository.commit({"c.py": "def third():\n    return 'second'\n"})
+    return repository
+
+
+@pytest.mark.parametrize("versions", [{"range": "main...dev"}, {"range": "...dev"}, {"pull": 7}])
+def test_the_merge_base_of_a_comparison_is_indexed_too(worker, forked, name, versions):
+    """The branch, main at its newest commit, and their merge base."""
+    body = {"query": "second", "filters": {"repo": name}, **versions}
+    response = worker.post("/diff-search?index=true", json={**body, "wait_ms": WAIT_MS})
+    assert response.status_code == 200, response.text
+    answer = response.get_json()
+    assert [(part["change"], part["path"]) for part in answer["results"]] == [("added", "dev.py")]
+    base = forked.git("merge-base", "main", "dev")
+    assert [entry["commit"] for entry in answer["merge_bases"]] == [base] == [answer["freshness"][0]["indexed_commit"]]
+    assert worker.post("/diff-search", json=body).get_json()["results"] == answer["results"]
+
+
+def test_an_unknown_merge_base_is_found_by_a_job(worker, client, forked, name, index, store):
+    for branch in ("dev", "other"):
+        index(forked.folder, ref=Ref("branch", branch))
+    body = {"query": "second", "range": "dev...other", "filters": {"repo": name}}
+    missing = worker.post("/diff-search", json=body)
+    assert missing.status_code == 404
+    assert missing.get_json()["detail"].endswith("is not known yet; to find it, repeat the request with ?index=true")
+    without = client.post("/diff-search", json=body).get_json()["detail"]
+    assert "which can run: codequarry diff-search QUERY" in without
+    response = worker.post("/diff-search?index=true", json={**body, "wait_ms": WAIT_MS})
+    assert response.status_code == 200, response.text
+    assert [(part["change"], part["path"]) for part in response.get_json()["results"]] == [("added", "other.py")]
+    found = [job for job in list_jobs(store) if job.repo == name and job.kind == "merge-base"]
+    assert [(job.state, job.commit) for job in found] == [("done", forked.git("merge-base", "dev", "other"))]
 
 
 def test_a_comparison_waits_only_if_it_may_index(worker, client, repository, name):

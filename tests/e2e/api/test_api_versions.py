@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 
+import jsonschema
 import pytest
 
 from codequarry.search_api.http.app import create_app
@@ -134,10 +135,60 @@ def test_a_comparison_reports_what_became_of_the_hits(client, core):
     assert [version["ref"] for version in answer["freshness"]] == ["v1", "dev"]
 
 
+@pytest.fixture
+def matches_schema(client):
+    """Return a function that compares an answer with its schema in the API description."""
+    components = client.get("/openapi.json").get_json()["components"]
+
+    def check(name, answer):
+        schema = {"$ref": f"#/components/schemas/{name}", "components": components}
+        jsonschema.Draft202012Validator(schema).validate(answer)
+
+    return check
+
+
+@pytest.fixture
+def moved_on(core, index):
+    """Let `main` move on since `dev` branched off from it at v1, and make `dev` pull request 7."""
+    core.git("checkout", "--quiet", "main")
+    core.commit({"src/later.py": "def page_came_later():\n    return 'page'\n"})
+    core.git("update-ref", "refs/pull/7/head", "dev")
+    for ref in (None, Ref("pull", "7")):
+        index(core.folder, ref=ref)
+    return core
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"range": "main...dev"}, {"from": "main", "to": "dev", "merge_base": True}, {"range": "...dev"}, {"pull": 7}],
+)
+def test_a_comparison_from_the_merge_base_shows_only_what_the_branch_changed(client, moved_on, matches_schema, fields):
+    body = {"query": "page", "top_k": 50, "filters": {"repo": "core"}, **fields}
+    answer = client.post("/diff-search", json=body).get_json()
+    matches_schema("ComparisonAnswer", answer)
+    listed = moved_on.git("diff", "--name-only", "main...dev").split()
+    assert {hit["path"] for hit in answer["results"]} == set(listed)
+    name = "pull/7" if "pull" in fields else "dev"
+    base = {"repo": "core", "commit": moved_on.git("merge-base", "main", "dev"), "from": "main", "to": name}
+    assert answer["merge_bases"] == [base]
+    assert answer["freshness"][0]["indexed_commit"] == base["commit"]
+
+
+def test_two_dots_also_show_what_the_other_branch_changed(client, moved_on):
+    body = {"query": "page", "top_k": 50, "range": "main..dev", "filters": {"repo": "core"}}
+    answer = client.post("/diff-search", json=body).get_json()
+    assert ("removed", "src/later.py") in {(hit["change"], hit["path"]) for hit in answer["results"]}
+    assert answer["merge_bases"] == []
+
+
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
         ({"query": "x", "from": "v1"}, 400, "'to' is missing"),
+        ({"query": "x", "range": "v1"}, 400, "is not a range"),
+        ({"query": "x", "range": "v1..dev", "pull": 7}, 400, "in one way"),
+        ({"query": "x", "pull": 99}, 404, "pull request '99' is not indexed"),
+        ({"query": "x", "pull": "7"}, 400, "'pull' must be a whole number from 1"),
         ({"query": "x", "from": "v" * 2_000, "to": "v1"}, 400, "'from' must be a string of 1 to 1,000"),
         ({"query": "x", "from": "v1", "to": "dev", "cursor": "abc"}, 400, "no meaning in a comparison"),
         ({"query": "x ref:v1", "from": "v1", "to": "dev"}, 400, "not in the filters"),

@@ -79,6 +79,12 @@ def _comparisons(commits: Commits) -> Iterator[Example]:
     ends = ("main", "dev", "v1", "zanzibar-branch", "nope", commits["core/main"][:12], commits["vault/dev"])
     for (before, after), filters in product(product(ends, ends), ({}, {"repo": "core"}, {"repo": "vault"})):
         yield _search("retry step", "/diff-search", **{"from": before, "to": after, "filters": filters, "all": True})
+    for dots, filters in product(("..", "..."), ({}, {"repo": "core"}, {"repo": "vault"})):
+        for versions in ("main{}dev", "{}dev", "v1{}main", "main{}zanzibar-branch", "{}" + commits["vault/dev"]):
+            yield _search("retry step", "/diff-search", range=versions.format(dots), filters=filters)
+    for number in (7, 8):
+        yield _search("retry step", "/diff-search", pull=number)
+        yield _search("retry step", "/diff-search", pull=number, filters={"repo": "vault"})
     yield Example("POST", "/diff-search", {"query": "x"})
 
 
