@@ -1,5 +1,6 @@
 """Snapshots and filters as query clauses, compared with the definition in ``snapshots.is_live``."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codequarry.shared.errors import UnknownName
-from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
+from codequarry.shared.model import Filters, Layer, LayerState, PathGlobs, Snapshot
 from codequarry.shared.store.opensearch.clauses import (
+    MAX_SNAPSHOT_CLAUSES,
     MAX_TERMS,
     any_value,
     collectable_clause,
+    count_clauses,
     filter_clauses,
     retirable_clause,
     snapshot_clause,
+    snapshot_parts,
 )
 from codequarry.shared.versions.snapshots import OPEN, is_live
 
@@ -43,12 +47,14 @@ def holds(clause: dict[str, Any], row: dict[str, Any]) -> bool:
     )
 
 
+states = st.builds(LayerState, NUMBERS, st.frozensets(PATHS))
 layers = st.builds(
     Layer,
     st.lists(NUMBERS, max_size=3).map(tuple),
     NUMBERS,
     st.frozensets(NUMBERS, max_size=4),
     st.frozensets(PATHS, max_size=2),
+    others=st.just(()) | st.lists(states, max_size=5).map(tuple),
 )
 rows = st.fixed_dictionaries(
     {"timeline": NUMBERS, "born": NUMBERS, "died": st.one_of(NUMBERS, st.just(OPEN)), "path": PATHS}
@@ -59,6 +65,20 @@ rows = st.fixed_dictionaries(
 def test_the_snapshot_clause_matches_exactly_the_live_rows(layers: list[Layer], row: dict[str, Any]) -> None:
     expected = any(is_live(layer, **row) for layer in layers)
     assert holds(snapshot_clause(Snapshot(tuple(layers))), row) == expected
+
+
+@given(layers.filter(lambda layer: layer.timelines), st.lists(states), rows)
+def test_a_large_snapshot_is_cut_into_parts_that_share_no_row(
+    layer: Layer, others: list[LayerState], row: dict[str, Any]
+) -> None:
+    """Three hundred states of one timeline do not fit into a request."""
+    many = [replace(layer, at=100 + number, mask=frozenset(), others=()) for number in range(300)]
+    seen = Snapshot((*many, replace(layer, others=tuple(others))))
+    parts = snapshot_parts(seen)
+    assert len(parts) > 1
+    assert all(count_clauses(part) <= MAX_SNAPSHOT_CLAUSES for part in parts)
+    held = [part for part in parts if holds(part, row)]
+    assert len(held) == any(is_live(layer, **row) for layer in seen.layers)
 
 
 @given(NUMBERS, NUMBERS, st.frozensets(PATHS), st.frozensets(NUMBERS), rows)
