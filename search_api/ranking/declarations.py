@@ -1,0 +1,125 @@
+"""Declarations: chunks of several versions of a file that are the same piece of code, whatever changed around it.
+
+Chunks of one path with the same name and type are one declaration, each text of it in any number of file versions. If a
+file has several such chunks (overloads, the parts of a long symbol), those with the same text belong together, then the
+most similar ones. Chunks without a name are the same piece only if they have the same text or much of it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from codequarry.shared.model import Chunk
+
+# Two chunks without names are the same piece of a file in two versions if at least this share of their lines is equal.
+MIN_LIKENESS = 0.25
+
+Family = tuple[str, str, str, str]
+"""The repository, path, name ("" if there is none) and type that the chunks of a declaration have in common."""
+
+
+def family_of(chunk: Chunk) -> Family:
+    """Return what a chunk has in common with the other texts of its declaration."""
+    return chunk.repo, chunk.path, chunk.qualified_name or chunk.symbol_name or "", chunk.symbol_type
+
+
+def likeness(first: str, second: str) -> float:
+    """Return the share of lines that both texts have, 0 to 1, in time linear in their length."""
+    lines, others = ({line.strip() for line in text.split("\n")} - {""} for text in (first, second))
+    return len(lines & others) / max(1, len(lines | others))
+
+
+@dataclass(slots=True)
+class Declaration:
+    """One declaration: its chunks by text (``content_hash``), at most one chunk of each file version."""
+
+    texts: dict[str, list[Chunk]] = field(default_factory=dict)
+    blobs: set[str] = field(default_factory=set)
+
+    def put(self, chunk: Chunk) -> None:
+        """Add a chunk of a file version that the declaration lacks."""
+        self.texts.setdefault(chunk.content_hash, []).append(chunk)
+        self.blobs.add(chunk.blob)
+
+    def likeness(self, chunk: Chunk) -> float:
+        """Return how similar a chunk is to the first text."""
+        first = next(iter(self.texts.values()))[0]
+        if not family_of(chunk)[2] and set(first.defines) & set(chunk.defines):
+            return 1.0
+        return likeness(first.text, chunk.text)
+
+
+@dataclass(slots=True)
+class _DeclarationsOfFamily:
+    all: list[Declaration] = field(default_factory=list)
+    by_text: dict[str, list[Declaration]] = field(default_factory=dict)
+
+    def put(self, chunk: Chunk, declaration: Declaration | None) -> Declaration:
+        if declaration is None:
+            declaration = Declaration()
+            self.all.append(declaration)
+        if chunk.content_hash not in declaration.texts:
+            self.by_text.setdefault(chunk.content_hash, []).append(declaration)
+        declaration.put(chunk)
+        return declaration
+
+    def with_text(self, chunk: Chunk) -> Declaration | None:
+        return next(
+            (known for known in self.by_text.get(chunk.content_hash, ()) if chunk.blob not in known.blobs), None
+        )
+
+    def most_alike(self, chunk: Chunk) -> Declaration | None:
+        free = [known for known in self.all if chunk.blob not in known.blobs]
+        named = bool(family_of(chunk)[2])
+        if len(free) == 1 and named:
+            return free[0]
+        best = max(free, key=lambda known: known.likeness(chunk), default=None)
+        return best if best and (named or best.likeness(chunk) >= MIN_LIKENESS) else None
+
+
+class Declarations:
+    """The declarations of some chunks."""
+
+    def __init__(self) -> None:
+        self._families: dict[Family, _DeclarationsOfFamily] = {}
+        self._of_chunk: dict[str, Declaration] = {}
+
+    def of(self, chunk: Chunk) -> Declaration:
+        """Return the declaration of a chunk that was added."""
+        return self._of_chunk[chunk.id]
+
+    def add_declaration(self, chunks: Iterable[Chunk]) -> None:
+        """Add chunks that are known to be one declaration."""
+        declaration = None
+        for chunk in chunks:
+            family = self._families.setdefault(family_of(chunk), _DeclarationsOfFamily())
+            declaration = self._of_chunk[chunk.id] = family.put(chunk, declaration)
+
+    def add(self, chunks: Iterable[Chunk]) -> None:
+        """Add chunks, and decide which declaration each of them is; the file versions that come first decide first."""
+        for family, of_version in _by_family_and_version(chunk for chunk in chunks if chunk.id not in self._of_chunk):
+            known = self._families.setdefault(family, _DeclarationsOfFamily())
+            changed = []
+            for chunk in of_version:
+                if same := known.with_text(chunk):
+                    self._of_chunk[chunk.id] = known.put(chunk, same)
+                else:
+                    changed.append(chunk)
+            for chunk in changed:
+                self._of_chunk[chunk.id] = known.put(chunk, known.most_alike(chunk))
+
+
+def _by_family_and_version(chunks: Iterable[Chunk]) -> Iterator[tuple[Family, Sequence[Chunk]]]:
+    """Yield the chunks of each family and file version in file order; families and versions in order of appearance."""
+    families: dict[Family, dict[str, list[Chunk]]] = {}
+    for chunk in chunks:
+        families.setdefault(family_of(chunk), {}).setdefault(chunk.blob, []).append(chunk)
+    for family, versions in families.items():
+        for of_version in versions.values():
+            yield family, sorted(of_version, key=lambda chunk: (chunk.ordinal, chunk.start_char))
+
+
+def of_several_versions(chunks: Iterable[Chunk]) -> bool:
+    """Return whether any path has chunks of several file versions."""
+    places = sorted({(chunk.repo, chunk.path, chunk.blob) for chunk in chunks})
+    return any(len(list(versions)) > 1 for _, versions in groupby(places, key=lambda place: place[:2]))
