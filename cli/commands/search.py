@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codequarry.cli.options.search_options import (
+    AllBranches,
+    AllVersions,
     Branch,
     Commit,
     Languages,
@@ -19,6 +21,7 @@ from codequarry.cli.options.search_options import (
     Tag,
     Workspace,
     version_filter,
+    versions_filter,
 )
 from codequarry.cli.session.session import Json, load, log_warnings, workplace
 from codequarry.cli.terminal.console import note, write_answer
@@ -46,6 +49,8 @@ def search(  # one parameter per flag: the signature is the documentation
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
+    all_branches: AllBranches = False,
+    all_versions: AllVersions = False,
     top_k: Annotated[
         int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results: 10, with --json 20.")
     ] = None,
@@ -63,9 +68,13 @@ def search(  # one parameter per flag: the signature is the documentation
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Search the indexed repositories: the default branch of each, or a named version."""
+    """Search the indexed repositories: the default branch of each, a named version, or many versions at once.
+
+    A search of many versions shows each declaration once, with the versions that have it.
+    """
     filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
-    filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
+    one = version_filter(branch, tag, commit, pull, workspace)
+    filters |= {name: [value] for name, value in versions_filter(all_branches, all_versions, one).items()}
     options = {
         "top_k": top_k,
         "max_per_file": max_per_file,

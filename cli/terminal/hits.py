@@ -1,7 +1,7 @@
 """Search answers as text: coloured on a terminal, plain lines when piped."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from codequarry.shared.identifiers import iter_tokens
 
 if TYPE_CHECKING:
     from codequarry.search_api.answers.freshness import Freshness
-    from codequarry.search_api.answers.hits import CodeChunk, Hit, SearchAnswer
+    from codequarry.search_api.answers.hits import CodeChunk, Hit, HitVersion, SearchAnswer
 
 # Language ids that Pygments knows by a different name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
@@ -20,6 +20,11 @@ LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
 MIN_WORD = 3
 # A hit begins with its name and signature. Another excerpt must match this many more words to be shown instead.
 WORTH_LEAVING = 2
+
+
+# A search may cover hundreds of versions; --json names them all.
+MOST_NAMES = 4
+MOST_VARIANTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,9 @@ def remarks(answer: "SearchAnswer", for_person: bool) -> Iterator[str]:
         yield f"no results: {answer.reason}"
         if suggestion := answer.suggestion:
             yield f"try: {suggestion}"
-    yield from stale({hit.repo for hit in answer.results}, answer.freshness)
+    refs = {(hit.repo, hit.ref) for hit in answer.results}
+    shown = [entry for entry in answer.freshness if (entry.repo, entry.ref) in refs]
+    yield from stale({repo for repo, _ in refs}, shown)
     if answer.degraded:
         yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor shows why"
     if for_person and answer.next_cursor:
@@ -89,7 +96,26 @@ def score_line(hit: "Hit") -> str:
 
 def _versions(hit: "Hit") -> str:
     """Return which of the searched versions contain a hit, or "" if only one was searched."""
-    return ", ".join(safe_line(version.ref) for version in hit.versions or ())
+    return named(hit.versions or ())
+
+
+def named(versions: "Sequence[HitVersion]") -> str:
+    """Return the names of versions, of which a long list is cut."""
+    names = [safe_line(version.ref) for version in versions]
+    if len(names) <= MOST_NAMES + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+
+
+def variant_lines(hit: "Hit") -> Iterator[str]:
+    """Yield a line for each other text of a hit's declaration, with the versions that have it."""
+    variants = hit.variants or ()
+    for variant in variants[:MOST_VARIANTS]:
+        verb = "has" if len(variant.versions) == 1 else "have"
+        yield f"{named(variant.versions)} {verb} another text at {variant.start_line}-{variant.end_line}"
+    if left := variants[MOST_VARIANTS:]:
+        count_of_versions = sum(len(variant.versions) for variant in left)
+        yield f"{count(count_of_versions, 'more version')} with {count(len(left), 'more text')}"
 
 
 def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
@@ -98,6 +124,8 @@ def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
     write("  ".join(field for field in fields if field))
     if signals := score_line(hit):
         write(f"    = {signals}")
+    for line in variant_lines(hit):
+        write(f"    ~ {line}")
     width = len(str(shown.start + len(shown.lines)))
     for number, line in enumerate(shown.lines, shown.start):
         write(f"    {number:>{width}}  {line}".rstrip())
@@ -120,6 +148,8 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
     console.print(line)
     if signals := score_line(hit):
         console.print(Text(f"    = {signals}", "dim"))
+    for other in variant_lines(hit):
+        console.print(Text(f"    ~ {other}", "yellow"))
     if shown.lines:
         code = visible("\n".join(shown.lines))
         lexer = LEXERS.get(hit.language, hit.language)

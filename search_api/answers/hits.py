@@ -163,7 +163,11 @@ class SearchAnswer:
     """The answer to a search."""
 
     results: tuple[Hit, ...]
-    freshness: tuple[Freshness, ...] = ()
+    freshness: Annotated[
+        tuple[Freshness, ...],
+        Field(description="the versions that were searched, those with hits first; a long list is cut"),
+    ] = ()
+    versions_searched: Annotated[int, Field(description="how many versions were searched, shown or not")] = 0
     degraded: Annotated[tuple[str, ...], Field(description="stages that were not available")] = ()
     reason: Annotated[str | None, Field(description="why results is empty")] = None
     suggestion: str | None = None

@@ -11,10 +11,12 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, SecretStr
 
 from codequarry.search_api.access.authentication import ApiKeys, RefuseAll, RequestCredentials
+from codequarry.search_api.answers.absence import LEFT_OUT_IF_NONE
 from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import Freshness
-from codequarry.search_api.answers.hits import Hit, SearchAnswer
+from codequarry.search_api.answers.hits import Hit, HitVariant, HitVersion, SearchAnswer
 from codequarry.search_api.answers.json import to_json
+from codequarry.search_api.mcp.rendering import render_answer, render_file, symbol_of
 from codequarry.search_api.query.request import parse_request
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 from codequarry.search_api.search.backend import Backend
@@ -22,7 +24,7 @@ from codequarry.search_api.search.files import read_file
 from codequarry.shared.access.grants import OWNER, Principal
 from codequarry.shared.access.key_list import find_key
 from codequarry.shared.access.keys import moment, split_token
-from codequarry.shared.control_characters import visible, visible_line
+from codequarry.shared.control_characters import visible
 from codequarry.shared.errors import CodequarryError, NotIndexed, Unauthorized
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore
@@ -31,7 +33,9 @@ INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
 scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result. Results show the
 code at the indexed commit that they name, not the working tree. Both tools take a ref: a branch, a tag, pull/12, a
-commit, or workspace:/path for an indexed working tree (any folder in it). The default is the default branch."""
+commit, or workspace:/path for an indexed working tree (any folder in it). The default is the default branch.
+search_code also takes a pattern as ref, such as release/* or * for every version: each result is then one declaration,
+with the versions that have it and those that have another text of it."""
 SEARCH = """\
 Find code by meaning or by name in the indexed repositories. Use it instead of grep if you don't know the exact words.
 Returns the best places as `repo path:from-to` with their code, best first.
@@ -42,11 +46,13 @@ READ = """\
 Read numbered lines of an indexed file at the indexed commit. Take the path from a search_code result, and pass the
 same ref. Returns the first 400 lines unless you pass start_line and end_line; at most 400 lines per call."""
 
-# Longer hits are truncated, with a note on how to read the rest. Chunks are seldom longer.
-MAX_HIT_LINES = 80
 # A whole large file would fill an agent's context window.
 MAX_FILE_LINES = 400
 
+_REFS = (
+    "An indexed branch, tag, pull/12 or commit, workspace:/path, or a pattern such as release/*, or * for every "
+    "version; the default is the default branch"
+)
 _REF = "An indexed branch, tag, pull/12 or commit, or workspace:/path; the default is the default branch"
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
@@ -68,6 +74,8 @@ class CodePlace:
     ref: str | None
     commit: str | None
     text: str
+    versions: Annotated[tuple[HitVersion, ...] | None, LEFT_OUT_IF_NONE] = None
+    variants: Annotated[tuple[HitVariant, ...] | None, LEFT_OUT_IF_NONE] = None
 
 
 # No slots: the MCP library would mistake them for defaults, and the tool would have no schema.
@@ -95,7 +103,7 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         repo: Annotated[str | None, Field(description="Only this repository")] = None,
         language: Annotated[str | None, Field(description="Only this language, such as python or typescript")] = None,
         path: Annotated[str | None, Field(description="Only paths that match this glob, such as src/**/*.py")] = None,
-        ref: Annotated[str | None, Field(description=_REF)] = None,
+        ref: Annotated[str | None, Field(description=_REFS)] = None,
         top_k: Annotated[int, Field(description="Maximum number of results", ge=1, le=50)] = 10,
     ) -> Annotated[CallToolResult, CodePlaces]:
         filters = {"repo": repo, "language": language, "path": path, "ref": ref}
@@ -153,61 +161,16 @@ def _place(hit: Hit) -> CodePlace:
         path=hit.path,
         start_line=hit.start_line,
         end_line=hit.end_line,
-        symbol=_symbol(hit),
+        symbol=symbol_of(hit),
         symbol_type=hit.symbol_type,
         language=hit.language,
         score=hit.score,
         ref=hit.ref,
         commit=hit.commit,
         text=hit.text,
+        versions=hit.versions,
+        variants=hit.variants,
     )
-
-
-def render_answer(answer: SearchAnswer) -> str:
-    """Return an answer as compact text: a header line and the code of every hit."""
-    if not answer.results:
-        suggestion = f" ({answer.suggestion})" if answer.suggestion else ""
-        return f"No results: {answer.reason}{suggestion}"
-    blocks = [_render_hit(hit) for hit in answer.results]
-    if answer.degraded:
-        blocks.append(f"Note: answered without {', '.join(answer.degraded)}.")
-    shown = {hit.repo for hit in answer.results}
-    states = sorted(_state(entry) for entry in answer.freshness if entry.repo in shown)
-    blocks.append("Indexed: " + ", ".join(states))
-    return "\n\n".join(blocks)
-
-
-def _state(entry: Freshness) -> str:
-    behind = f", {entry.commits_behind} commits behind" if entry.commits_behind else ""
-    return f"{entry.repo} {entry.ref} at {str(entry.indexed_commit)[:12]}{behind}"
-
-
-def _render_hit(hit: Hit) -> str:
-    lines = _lines(hit.text)
-    head = visible_line(f"{hit.repo} {hit.path}:{hit.start_line}-{hit.end_line}")
-    if symbol := _symbol(hit):
-        head += f"  {hit.symbol_type} {visible_line(symbol)}"
-    shown = lines[:MAX_HIT_LINES]
-    if len(lines) > len(shown):
-        shown.append(f"… {len(lines) - len(shown)} more lines: read_file from {hit.start_line + len(shown)}")
-    return "\n".join((f"{head}  ({hit.score:.2f})", *shown))
-
-
-def _symbol(hit: Hit) -> str | None:
-    return hit.qualified_name or hit.symbol_name
-
-
-def render_file(file: FileText) -> str:
-    """Return a file's lines with their numbers."""
-    width = len(str(file.end_line))
-    numbered = [f"{number:>{width}}  {line}" for number, line in enumerate(_lines(file.text), file.start_line)]
-    place = visible_line(f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines}")
-    return "\n".join((f"{place} at {file.ref} {file.commit[:12]}", *numbered))
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines of a text as git counts them, split only at line feeds, without the CR of Windows files."""
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 class McpCaller:

@@ -14,11 +14,11 @@ from codequarry.shared.model import Chunk
 # Two chunks without names are the same piece of a file in two versions if at least this share of their lines is equal.
 MIN_LIKENESS = 0.25
 
-Family = tuple[str, str, str, str]
+DeclarationFamily = tuple[str, str, str, str]
 """The repository, path, name ("" if there is none) and type that the chunks of a declaration have in common."""
 
 
-def family_of(chunk: Chunk) -> Family:
+def family_of(chunk: Chunk) -> DeclarationFamily:
     """Return what a chunk has in common with the other texts of its declaration."""
     return chunk.repo, chunk.path, chunk.qualified_name or chunk.symbol_name or "", chunk.symbol_type
 
@@ -30,7 +30,7 @@ def likeness(first: str, second: str) -> float:
 
 
 @dataclass(slots=True)
-class Declaration:
+class VersionedDeclaration:
     """One declaration: its chunks by text (``content_hash``), at most one chunk of each file version."""
 
     texts: dict[str, list[Chunk]] = field(default_factory=dict)
@@ -51,24 +51,24 @@ class Declaration:
 
 @dataclass(slots=True)
 class _DeclarationsOfFamily:
-    all: list[Declaration] = field(default_factory=list)
-    by_text: dict[str, list[Declaration]] = field(default_factory=dict)
+    all: list[VersionedDeclaration] = field(default_factory=list)
+    by_text: dict[str, list[VersionedDeclaration]] = field(default_factory=dict)
 
-    def put(self, chunk: Chunk, declaration: Declaration | None) -> Declaration:
+    def put(self, chunk: Chunk, declaration: VersionedDeclaration | None) -> VersionedDeclaration:
         if declaration is None:
-            declaration = Declaration()
+            declaration = VersionedDeclaration()
             self.all.append(declaration)
         if chunk.content_hash not in declaration.texts:
             self.by_text.setdefault(chunk.content_hash, []).append(declaration)
         declaration.put(chunk)
         return declaration
 
-    def with_text(self, chunk: Chunk) -> Declaration | None:
+    def with_text(self, chunk: Chunk) -> VersionedDeclaration | None:
         return next(
             (known for known in self.by_text.get(chunk.content_hash, ()) if chunk.blob not in known.blobs), None
         )
 
-    def most_alike(self, chunk: Chunk) -> Declaration | None:
+    def most_alike(self, chunk: Chunk) -> VersionedDeclaration | None:
         free = [known for known in self.all if chunk.blob not in known.blobs]
         named = bool(family_of(chunk)[2])
         if len(free) == 1 and named:
@@ -81,10 +81,10 @@ class Declarations:
     """The declarations of some chunks."""
 
     def __init__(self) -> None:
-        self._families: dict[Family, _DeclarationsOfFamily] = {}
-        self._of_chunk: dict[str, Declaration] = {}
+        self._families: dict[DeclarationFamily, _DeclarationsOfFamily] = {}
+        self._of_chunk: dict[str, VersionedDeclaration] = {}
 
-    def of(self, chunk: Chunk) -> Declaration:
+    def of(self, chunk: Chunk) -> VersionedDeclaration:
         """Return the declaration of a chunk that was added."""
         return self._of_chunk[chunk.id]
 
@@ -109,9 +109,9 @@ class Declarations:
                 self._of_chunk[chunk.id] = known.put(chunk, known.most_alike(chunk))
 
 
-def _by_family_and_version(chunks: Iterable[Chunk]) -> Iterator[tuple[Family, Sequence[Chunk]]]:
+def _by_family_and_version(chunks: Iterable[Chunk]) -> Iterator[tuple[DeclarationFamily, Sequence[Chunk]]]:
     """Yield the chunks of each family and file version in file order; families and versions in order of appearance."""
-    families: dict[Family, dict[str, list[Chunk]]] = {}
+    families: dict[DeclarationFamily, dict[str, list[Chunk]]] = {}
     for chunk in chunks:
         families.setdefault(family_of(chunk), {}).setdefault(chunk.blob, []).append(chunk)
     for family, versions in families.items():

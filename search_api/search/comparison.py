@@ -17,10 +17,11 @@ from codequarry.search_api.search.hits import versioned_chunk
 from codequarry.search_api.search.recall import recall_query
 from codequarry.search_api.versions.catalog import CatalogHistory
 from codequarry.search_api.versions.freshness import ready_state
+from codequarry.search_api.versions.missing_version import listed
 from codequarry.search_api.versions.resolution import Located
 from codequarry.search_api.versions.scope import resolve
 from codequarry.shared.arrays import Vector
-from codequarry.shared.errors import NotIndexed
+from codequarry.shared.errors import NotIndexed, UsageError
 from codequarry.shared.model import INDEXED, Chunk
 from codequarry.shared.versions.head import Head
 
@@ -89,7 +90,12 @@ def _at(engine: SearchEngine, plan: QueryPlan, head: Head, text: str, names: tup
     repositories = engine.catalog.repositories(head, names)
     selection = replace(plan.selection, repos=names, version=VersionQuery((VersionSpecifier("ref", text),)))
     past = CatalogHistory(engine.catalog, head)
-    return Located(head, repositories, resolve(head, repositories, selection, past))
+    scope = resolve(head, repositories, selection, past)
+    for repo, views in scope.views.items():
+        if len(views) > 1:
+            several = listed([view.ref.name for view in views])
+            raise UsageError(f"a comparison needs one version, but '{text}' matches several of {repo}: {several}")
+    return Located(head, repositories, scope)
 
 
 ScoredChunks = dict[str, tuple[float, Chunk]]

@@ -227,12 +227,14 @@ class SearchEngine:
     def _answer(
         self, plan: QueryPlan, found: Located, recall: Recall, page: ResultPage, ranked: Sequence[Ranked]
     ) -> SearchAnswer:
-        shown = {item.candidate.chunk.repo for item in page.hits}
+        hits = tuple(self._hits(plan, found, recall, page.hits, ranked))
+        shown = {(hit.repo, hit.ref) for hit in hits if hit.ref is not None}
         states = list(scope_states(self.catalog, found.head, found.scope, found.repositories, shown))
-        why = Emptiness("") if page.hits else self._why_empty(plan, found.scope, states)
+        why = Emptiness("") if hits else self._why_empty(plan, found.scope, states)
         return SearchAnswer(
-            results=tuple(self._hits(plan, found, recall, page.hits, ranked)),
+            results=hits,
             freshness=tuple(state.freshness() for state in states),
+            versions_searched=found.scope.version_count,
             reason=why.reason or None,
             suggestion=why.suggestion,
         )

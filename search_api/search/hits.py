@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 from codequarry.search_api.answers.hits import CodeChunk, Explanation, Hit, NearChunk, VersionedChunk
 from codequarry.search_api.answers.json import adapter
 from codequarry.search_api.ranking.scoring import Ranked
-from codequarry.search_api.search.placement import Placement
+from codequarry.search_api.search.placement import HitPlacement
 from codequarry.search_api.versions.views import View
 from codequarry.shared.model import Candidate, Chunk
 from codequarry.shared.store.records import Recall
@@ -18,7 +18,7 @@ CHUNK_FIELDS: tuple[str, ...] = tuple(field.name for field in fields(CodeChunk))
 EXPLAIN_DIGITS = 4
 
 
-def make_hit(item: Ranked, placement: Placement, origin: str, explanation: Explanation | None) -> Hit:
+def make_hit(item: Ranked, placement: HitPlacement, origin: str, explanation: Explanation | None) -> Hit:
     """Return a hit: its public fields in the first version that has its text, its score, URL and other versions."""
     return adapter(Hit).validate_python(
         {

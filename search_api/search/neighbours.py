@@ -58,6 +58,7 @@ def near_chunks(catalog: Catalog, found: Neighbours) -> Iterator[NearChunk]:
 def neighbour_freshness(catalog: Catalog, found: Neighbours) -> tuple[Freshness, ...]:
     """Return the freshness of the scope, in the form of a search answer."""
     located = found.located
-    shown = {candidate.chunk.repo for candidate in found.candidates}
+    repos = {candidate.chunk.repo for candidate in found.candidates} & located.scope.views.keys()
+    shown = {(repo, located.scope.views[repo][0].ref.name) for repo in repos}
     states = scope_states(catalog, located.head, located.scope, located.repositories, shown)
     return tuple(state.freshness() for state in states)

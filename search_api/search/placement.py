@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codequarry.search_api.answers.hits import HitVariant, HitVersion
-from codequarry.search_api.ranking.declarations import Declaration, Declarations, Family, family_of
+from codequarry.search_api.ranking.declarations import DeclarationFamily, Declarations, VersionedDeclaration, family_of
 from codequarry.search_api.versions.membership import records_by_version, versions_by_blob
 from codequarry.search_api.versions.scope import VersionScope
 from codequarry.search_api.versions.views import View
@@ -16,7 +16,7 @@ MAX_LOOKED_UP = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class HitPlacement:
     """A chunk in the first of the versions that have its text.
 
     ``versions`` have the same text of the declaration, ``variants`` another one; None if one version was searched.
@@ -39,7 +39,7 @@ class FoundDeclaration:
 
 def placements(
     store: RowReader, scope: VersionScope, shown: Sequence[FoundDeclaration], found: Iterable[FoundDeclaration]
-) -> dict[str, Placement]:
+) -> dict[str, HitPlacement]:
     """Return where each shown declaration is, by the id of its chunk; ``found`` are all declarations that were found.
 
     Only repositories of which the scope has several versions need the store.
@@ -48,13 +48,13 @@ def placements(
     for item in shown:
         by_repo.setdefault(item.chunk.repo, []).append(item)
     everything = list(found)
-    placed: dict[str, Placement] = {}
+    placed: dict[str, HitPlacement] = {}
     for repo, items in by_repo.items():
         views = scope.views.get(repo, ())
         if len(views) > 1:
             placed |= _Repository(store, scope, repo, views).placements(items, everything)
         else:
-            placed |= {item.chunk.id: Placement(item.chunk, views[0] if views else None) for item in items}
+            placed |= {item.chunk.id: HitPlacement(item.chunk, views[0] if views else None) for item in items}
     return placed
 
 
@@ -69,7 +69,7 @@ class _Repository:
 
     def placements(
         self, shown: Sequence[FoundDeclaration], found: Iterable[FoundDeclaration]
-    ) -> Iterator[tuple[str, Placement]]:
+    ) -> Iterator[tuple[str, HitPlacement]]:
         paths = {item.chunk.path for item in shown}
         records = records_by_version(self.store, self.views, self.scope.hidden, paths)
         holders = {path: versions_by_blob(of_path) for path, of_path in records.items()}
@@ -84,12 +84,12 @@ class _Repository:
             if item.chunk.path in changed:
                 declaration = declarations.of(item.chunk)
             else:
-                declaration = Declaration()
+                declaration = VersionedDeclaration()
                 declaration.put(item.chunk)
             yield item.chunk.id, self._placement(item, declaration, holders[item.chunk.path])
 
     def _other_texts(
-        self, families: Iterable[Family], holders: Mapping[str, Mapping[str, Sequence[int]]]
+        self, families: Iterable[DeclarationFamily], holders: Mapping[str, Mapping[str, Sequence[int]]]
     ) -> list[Chunk]:
         """Return the chunks of some declarations in all versions, by the first version that has the file."""
         families = set(families)
@@ -112,8 +112,8 @@ class _Repository:
         return sorted(known, key=lambda chunk: (first[chunk.path, chunk.blob], chunk.ordinal, chunk.start_char))
 
     def _placement(
-        self, item: FoundDeclaration, declaration: Declaration, holders: Mapping[str, Sequence[int]]
-    ) -> Placement:
+        self, item: FoundDeclaration, declaration: VersionedDeclaration, holders: Mapping[str, Sequence[int]]
+    ) -> HitPlacement:
         held = {
             text: sorted(
                 ((position, chunk) for chunk in chunks for position in holders.get(chunk.blob, ())),
@@ -125,11 +125,11 @@ class _Repository:
         others = sorted(((places, text) for text, places in held.items() if places), key=lambda other: other[0][0][0])
         variants = tuple(self._variant(places, item, declaration.texts[text]) for places, text in others)
         if not same:
-            return Placement(item.chunk, None, (), variants)
+            return HitPlacement(item.chunk, None, (), variants)
         first, chunk = same[0]
         # The strides of a chunk are found by their vectors, so only the chunk that was found has the right one.
         shown = item.chunk if item.chunk.stride_info else chunk
-        return Placement(shown, self.views[first], self._versions(same), variants)
+        return HitPlacement(shown, self.views[first], self._versions(same), variants)
 
     def _variant(
         self, places: Sequence[tuple[int, Chunk]], item: FoundDeclaration, chunks: Iterable[Chunk]

@@ -34,6 +34,14 @@ class Missing:
     asked: VersionSpecifier
 
 
+def no_match(
+    asked: VersionSpecifier, repos: Sequence[str], moment: Moment, lines: Mapping[str, Sequence[VersionLine]]
+) -> NotIndexed:
+    """Return the error for a pattern that matches no version; no version could be indexed to make it match."""
+    kind = "version" if asked.kind == "ref" else asked.kind
+    return NotIndexed(f"no indexed {kind} matches '{asked.text}'; indexed: {_list(repos, moment, lines)}")
+
+
 class VersionMissing(NotIndexed):
     """A version that is not indexed in any of the repositories that were searched for it."""
 
@@ -46,11 +54,15 @@ class VersionMissing(NotIndexed):
         catalog: Mapping[str, Repository],
     ) -> None:
         self.missing = tuple(missing)
-        names = [version.repo for version in missing]
-        shown = [_indexed(name, lines[name], moment) for name in names[:MAX_REPOSITORIES_IN_ERROR]]
-        more = f" and {len(names) - len(shown)} more repositories" if len(names) > len(shown) else ""
-        there = "; ".join(shown) or "nothing yet (codequarry index PATH_OR_URL)"
-        super().__init__(f"{asked} is not indexed; indexed: {there}{more}{_remedy(asked, self.missing, catalog)}")
+        there = _list([version.repo for version in missing], moment, lines)
+        super().__init__(f"{asked} is not indexed; indexed: {there}{_remedy(asked, self.missing, catalog)}")
+
+
+def _list(repos: Sequence[str], moment: Moment, lines: Mapping[str, Sequence[VersionLine]]) -> str:
+    """Return the indexed versions of some repositories."""
+    shown = [_indexed(name, lines[name], moment) for name in repos[:MAX_REPOSITORIES_IN_ERROR]]
+    more = f" and {len(repos) - len(shown)} more repositories" if len(repos) > len(shown) else ""
+    return ("; ".join(shown) or "nothing yet (codequarry index PATH_OR_URL)") + more
 
 
 def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:
