@@ -449,7 +449,7 @@ class VersionedIndex:
             )  # fmt: skip
             tokens = Tokens(symbol=tokenize(name or ""), path=tokenize(path), body=tokenize(block))
             # As in a real index, one text at one path has one vector, whatever else the file has.
-            key = hashlib.sha256(repr((path, block)).encode()).hexdigest()
+            key = hashlib.sha256(repr((path, block.rstrip())).encode()).hexdigest()
             yield ChunkRow(chunk, tokens, timeline, number, key)
             line, char = line + block.count("\n"), char + len(block)
 

@@ -99,12 +99,12 @@ def _versions(hit: "Hit") -> str:
     return named(hit.versions or ())
 
 
-def named(versions: "Sequence[HitVersion]") -> str:
+def named(versions: "Sequence[HitVersion]", most: int = MOST_NAMES) -> str:
     """Return the names of versions, of which a long list is cut."""
     names = [safe_line(version.ref) for version in versions]
-    if len(names) <= MOST_NAMES + 1:
+    if len(names) <= most + 1:
         return ", ".join(names)
-    return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def variant_lines(hit: "Hit") -> Iterator[str]:

@@ -23,6 +23,14 @@ def family_of(chunk: Chunk) -> DeclarationFamily:
     return chunk.repo, chunk.path, chunk.qualified_name or chunk.symbol_name or "", chunk.symbol_type
 
 
+def text_of(chunk: Chunk) -> str:
+    """Return the text that decides whether two versions have the same: without the blank lines around it.
+
+    These belong to a chunk or not depending on what follows; a vector is that of the text without them too.
+    """
+    return chunk.text.rstrip().lstrip("\r\n")
+
+
 def likeness(first: str, second: str) -> float:
     """Return the share of lines that both texts have, 0 to 1, in time linear in their length."""
     lines, others = ({line.strip() for line in text.split("\n")} - {""} for text in (first, second))
@@ -31,14 +39,14 @@ def likeness(first: str, second: str) -> float:
 
 @dataclass(slots=True)
 class VersionedDeclaration:
-    """One declaration: its chunks by text (``content_hash``), at most one chunk of each file version."""
+    """One declaration: its chunks by text (``text_of``), usually one chunk of each file version."""
 
     texts: dict[str, list[Chunk]] = field(default_factory=dict)
     blobs: set[str] = field(default_factory=set)
 
     def put(self, chunk: Chunk) -> None:
         """Add a chunk of a file version that the declaration lacks."""
-        self.texts.setdefault(chunk.content_hash, []).append(chunk)
+        self.texts.setdefault(text_of(chunk), []).append(chunk)
         self.blobs.add(chunk.blob)
 
     def likeness(self, chunk: Chunk) -> float:
@@ -58,15 +66,15 @@ class _DeclarationsOfFamily:
         if declaration is None:
             declaration = VersionedDeclaration()
             self.all.append(declaration)
-        if chunk.content_hash not in declaration.texts:
-            self.by_text.setdefault(chunk.content_hash, []).append(declaration)
+        if text_of(chunk) not in declaration.texts:
+            self.by_text.setdefault(text_of(chunk), []).append(declaration)
         declaration.put(chunk)
         return declaration
 
-    def with_text(self, chunk: Chunk) -> VersionedDeclaration | None:
-        return next(
-            (known for known in self.by_text.get(chunk.content_hash, ()) if chunk.blob not in known.blobs), None
-        )
+    def with_text(self, chunk: Chunk, *, again: bool) -> VersionedDeclaration | None:
+        fitting = self.by_text.get(text_of(chunk), [])
+        free = (known for known in fitting if chunk.blob not in known.blobs)
+        return next(free, fitting[0] if again and fitting else None)
 
     def most_alike(self, chunk: Chunk) -> VersionedDeclaration | None:
         free = [known for known in self.all if chunk.blob not in known.blobs]
@@ -95,13 +103,17 @@ class Declarations:
             family = self._families.setdefault(family_of(chunk), _DeclarationsOfFamily())
             declaration = self._of_chunk[chunk.id] = family.put(chunk, declaration)
 
-    def add(self, chunks: Iterable[Chunk]) -> None:
-        """Add chunks, and decide which declaration each of them is; the file versions that come first decide first."""
+    def add(self, chunks: Iterable[Chunk], *, again: bool = False) -> None:
+        """Add chunks, and decide which declaration each of them is; the file versions that come first decide first.
+
+        If a declaration has the text of a chunk but has a chunk of that file version too, the chunk is another
+        declaration, or with ``again`` the same one: a search finds equal texts only once.
+        """
         for family, of_version in _by_family_and_version(chunk for chunk in chunks if chunk.id not in self._of_chunk):
             known = self._families.setdefault(family, _DeclarationsOfFamily())
             changed = []
             for chunk in of_version:
-                if same := known.with_text(chunk):
+                if same := known.with_text(chunk, again=again):
                     self._of_chunk[chunk.id] = known.put(chunk, same)
                 else:
                     changed.append(chunk)

@@ -57,7 +57,7 @@ def _versioned_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str,
         "ref": view.ref.name if view else None,
         "branch": view.branch if view else None,
         "commit": view.commit if view else None,
-        "url": _url(origin, view, chunk) if view else None,
+        "url": chunk_url(origin, view, chunk) if view else None,
     }
 
 
@@ -65,8 +65,8 @@ def _fields(chunk: Chunk) -> dict[str, Any]:
     return {name: getattr(chunk, name) for name in CHUNK_FIELDS}
 
 
-def _url(origin: str, view: View, chunk: Chunk) -> str | None:
-    """Return a hit's URL, or None for a working tree, whose code is not on a host yet."""
+def chunk_url(origin: str, view: View, chunk: Chunk) -> str | None:
+    """Return a chunk's URL, or None for a working tree, whose code is not on a host yet."""
     if view.ref.kind == "workspace":
         return None
     return blob_url(origin, view.commit, chunk.path, chunk.start_line, chunk.end_line)

@@ -4,7 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codequarry.search_api.answers.hits import HitVariant, HitVersion
-from codequarry.search_api.ranking.declarations import DeclarationFamily, Declarations, VersionedDeclaration, family_of
+from codequarry.search_api.ranking.declarations import (
+    DeclarationFamily,
+    Declarations,
+    VersionedDeclaration,
+    family_of,
+    text_of,
+)
 from codequarry.search_api.versions.membership import records_by_version, versions_by_blob
 from codequarry.search_api.versions.scope import VersionScope
 from codequarry.search_api.versions.views import View
@@ -79,7 +85,7 @@ class _Repository:
         for item in found:
             if family_of(item.chunk) in families:
                 declarations.add_declaration((item.chunk, *item.others))
-        declarations.add(self._other_texts(families, holders))
+        declarations.add(self._other_texts(families, holders), again=True)
         for item in shown:
             if item.chunk.path in changed:
                 declaration = declarations.of(item.chunk)
@@ -114,14 +120,8 @@ class _Repository:
     def _placement(
         self, item: FoundDeclaration, declaration: VersionedDeclaration, holders: Mapping[str, Sequence[int]]
     ) -> HitPlacement:
-        held = {
-            text: sorted(
-                ((position, chunk) for chunk in chunks for position in holders.get(chunk.blob, ())),
-                key=lambda place: place[0],
-            )
-            for text, chunks in declaration.texts.items()
-        }
-        same = held.pop(item.chunk.content_hash)
+        held = {text: _places(chunks, holders) for text, chunks in declaration.texts.items()}
+        same = held.pop(text_of(item.chunk))
         others = sorted(((places, text) for text, places in held.items() if places), key=lambda other: other[0][0][0])
         variants = tuple(self._variant(places, item, declaration.texts[text]) for places, text in others)
         if not same:
@@ -151,3 +151,12 @@ class _Repository:
             HitVersion(self.views[position].ref.name, self.views[position].commit, chunk.start_line, chunk.end_line)
             for position, chunk in places
         )
+
+
+def _places(chunks: Sequence[Chunk], holders: Mapping[str, Sequence[int]]) -> list[tuple[int, Chunk]]:
+    """Return the versions that have any of the chunks, each with the first of its chunks, in order."""
+    found: dict[int, Chunk] = {}
+    for chunk in chunks:
+        for position in holders.get(chunk.blob, ()):
+            found.setdefault(position, chunk)
+    return sorted(found.items(), key=lambda place: place[0])

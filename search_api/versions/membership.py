@@ -37,8 +37,8 @@ def versions_by_blob(records: Sequence[FileRecord | None]) -> dict[str, list[int
 
 
 def _of_path(lives: Lives, views: Sequence[View], hidden: frozenset[int], path: str) -> list[FileRecord | None]:
-    # Many versions lie on the same state of one timeline.
-    known: dict[Place, FileRecord | None] = {}
+    known: dict[Place, FileRecord | None] = {}  # many versions lie on the same state of one timeline
+    changed = {timeline for timeline in {view.timeline for view in views} if (path, timeline) in lives}
 
     def live(place: Place) -> FileRecord | None:
         if place not in known:
@@ -47,7 +47,7 @@ def _of_path(lives: Lives, views: Sequence[View], hidden: frozenset[int], path: 
 
     found: list[FileRecord | None] = []
     for view in views:
-        record = live((view.timeline, view.number))
+        record = live((view.timeline, view.number)) if view.timeline in changed else None
         if record is None and view.base and path not in view.mask:
             record = live(view.base)
         if record and view.allowed and not any(path_matches(globs, path) for globs in view.allowed):

@@ -13,7 +13,7 @@ from codequarry.search_api.versions.workspaces import resolve_workspaces
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.model import Layer, PathGlobs, Snapshot
-from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.snapshots import disjoint
 
@@ -92,7 +92,7 @@ def resolve(
     resolver = _Resolver(moment, catalog)
     for wanted in _wanted(head, catalog, selection):
         resolver.add(wanted)
-    views = {name: tuple(found) for name, found in resolver.views.items()}
+    views = {name: tuple(found.values()) for name, found in resolver.views.items()}
     layers = _bounded(_layers(moment, [view for found in views.values() for view in found]))
     snapshot = Snapshot(layers, _siblings(views))
     return VersionScope(snapshot, views, tuple(resolver.pending), at, still_open, moment.hidden)
@@ -122,7 +122,7 @@ class _Resolver:
     def __init__(self, moment: Moment, catalog: Mapping[str, Repository]) -> None:
         self._moment = moment
         self._catalog = catalog
-        self.views: dict[str, list[View]] = {}
+        self.views: dict[str, dict[Place, View]] = {}
         self.pending: dict[str, None] = {}
 
     def add(self, wanted: _Wanted) -> None:
@@ -145,9 +145,7 @@ class _Resolver:
                 self._see(View(name, ref, timeline, point.number, point.commit, allowed=allowed))
 
     def _see(self, view: View) -> None:
-        seen = self.views.setdefault(view.repo, [])
-        if view not in seen:
-            seen.append(view)
+        self.views.setdefault(view.repo, {}).setdefault((view.timeline, view.number), view)
 
     def _add_versions(self, wanted: _Wanted) -> None:
         lines = {name: self._lines(name) for name in wanted.repos}

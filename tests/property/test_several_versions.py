@@ -55,14 +55,16 @@ def ask(index, repo, refs, top_k=200):
     return hits
 
 
-def of_one(hits):
-    return {(hit["ref"], hit["path"], hit["symbol_name"], hit["content_hash"]) for hit in hits}
+def of_one(hits, texts):
+    """Return what an answer about one version states, and remember the text of each hash, without blank lines."""
+    texts |= {hit["content_hash"]: hit["text"].strip("\n") for hit in hits}
+    return {(hit["ref"], hit["path"], hit["symbol_name"], texts[hit["content_hash"]]) for hit in hits}
 
 
-def of_several(hits):
+def of_several(hits, texts):
     """Return what an answer about several versions states; check that it states nothing twice."""
     stated = [
-        (version["ref"], hit["path"], hit["symbol_name"], text["content_hash"], version["start_line"])
+        (version["ref"], hit["path"], hit["symbol_name"], texts[text["content_hash"]], version["start_line"])
         for hit in hits
         for text in (hit, *hit["variants"])
         for version in text["versions"]
@@ -75,8 +77,9 @@ def of_several(hits):
 
 def check(index, commits, branches, top_k):
     repo, refs = build(index, commits, branches)
-    expected = set().union(*(of_one(ask(index, repo, [ref])) for ref in refs))
-    assert of_several(ask(index, repo, refs, top_k)) == expected
+    texts = {}
+    expected = set().union(*(of_one(ask(index, repo, [ref]), texts) for ref in refs))
+    assert of_several(ask(index, repo, refs, top_k), texts) == expected
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
