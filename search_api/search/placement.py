@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from codequarry.search_api.answers.hits import HitVariant, HitVersion
 from codequarry.search_api.ranking.declarations import (
-    DeclarationFamily,
     Declarations,
     VersionedDeclaration,
     family_of,
@@ -80,12 +79,13 @@ class _Repository:
         records = records_by_version(self.store, self.views, self.scope.hidden, paths)
         holders = {path: versions_by_blob(of_path) for path, of_path in records.items()}
         changed = {path for path, blobs in holders.items() if len(blobs) > 1}
-        families = {family_of(item.chunk) for item in shown if item.chunk.path in changed}
+        in_changed = [item.chunk for item in shown if item.chunk.path in changed]
+        families = {family_of(chunk) for chunk in in_changed}
         declarations = Declarations()
         for item in found:
             if family_of(item.chunk) in families:
                 declarations.add_declaration((item.chunk, *item.others))
-        declarations.add(self._other_texts(families, holders), again=True)
+        declarations.add(self._other_texts(in_changed, holders), again=True)
         for item in shown:
             if item.chunk.path in changed:
                 declaration = declarations.of(item.chunk)
@@ -94,26 +94,25 @@ class _Repository:
                 declaration.put(item.chunk)
             yield item.chunk.id, self._placement(item, declaration, holders[item.chunk.path])
 
-    def _other_texts(
-        self, families: Iterable[DeclarationFamily], holders: Mapping[str, Mapping[str, Sequence[int]]]
-    ) -> list[Chunk]:
+    def _other_texts(self, shown: Sequence[Chunk], holders: Mapping[str, Mapping[str, Sequence[int]]]) -> list[Chunk]:
         """Return the chunks of some declarations in all versions, by the first version that has the file."""
-        families = set(families)
+        families = set(map(family_of, shown))
         first = {
             (path, blob): positions[0]
-            for path in {path for _, path, _, _ in families}
+            for path in {chunk.path for chunk in shown}
             for blob, positions in holders[path].items()
         }
         blobs = tuple(sorted({blob for _, blob in first}))
-        names = {name for _, _, name, _ in families if name}
-        types = {kind for _, _, name, kind in families if not name}
+        by_field: dict[str, set[str]] = {}
+        for chunk in shown:
+            # A chunk without a qualified name is identified by its symbol's name, or else by its type and text.
+            name = "qualified_name" if chunk.qualified_name else "symbol_name" if chunk.symbol_name else "symbol_type"
+            by_field.setdefault(name, set()).add(getattr(chunk, name))
         chunks: dict[str, Chunk] = {}
-        # Only a chunk without a qualified name is identified by its symbol's name alone.
-        for field_name, values in (("qualified_name", names), ("symbol_name", names), ("symbol_type", types)):
-            if values:
-                terms = (("repo", (self.repo,)), ("blob", blobs), (field_name, tuple(sorted(values))))
-                found = self.store.find(self.scope.snapshot, Filters(terms=terms), MAX_LOOKED_UP)
-                chunks |= {chunk.id: chunk for chunk in found if family_of(chunk) in families}
+        for field_name, values in by_field.items():
+            terms = (("repo", (self.repo,)), ("blob", blobs), (field_name, tuple(sorted(values))))
+            found = self.store.find(self.scope.snapshot, Filters(terms=terms), MAX_LOOKED_UP)
+            chunks |= {chunk.id: chunk for chunk in found if family_of(chunk) in families}
         known = [chunk for chunk in chunks.values() if (chunk.path, chunk.blob) in first]
         return sorted(known, key=lambda chunk: (first[chunk.path, chunk.blob], chunk.ordinal, chunk.start_char))
 

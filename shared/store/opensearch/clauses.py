@@ -1,12 +1,12 @@
-"""Translates snapshots and field filters into query clauses. Pure functions; ``snapshots.is_live`` defines liveness."""
+"""Translates field filters and writes into query clauses, and combines clauses. Pure functions."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any
 
 from codequarry.shared.filters import accepted_values, check_filters, glob_to_regex
-from codequarry.shared.model import Filters, Layer, LayerState, PathGlobs, Snapshot
-from codequarry.shared.versions.snapshots import OPEN, disjoint
+from codequarry.shared.model import Filters, PathGlobs
+from codequarry.shared.versions.snapshots import OPEN
 
 EngineClause = dict[str, Any]
 
@@ -24,75 +24,6 @@ FIRST_STRIDE: EngineClause = {"term": {"first_stride": True}}
 NOTHING: EngineClause = {"match_none": {}}
 
 
-def snapshot_clause(snapshot: Snapshot) -> EngineClause:
-    """Return the clause for rows and records that are live in any layer (rules 10 to 12)."""
-    parts = snapshot_parts(snapshot)
-    return parts[0] if len(parts) == 1 else any_of(parts)
-
-
-def snapshot_parts(snapshot: Snapshot) -> list[EngineClause]:
-    """Return the clauses for live rows, each small enough for a request; no row is in two, so counts can be added."""
-    parts: list[list[EngineClause]] = []
-    room = 0
-    for layer in disjoint(snapshot.layers):
-        for clause in _clauses_of_layer(layer) if layer.timelines else ():
-            cost = count_clauses(clause)
-            if cost > room:
-                parts.append([])
-                room = MAX_SNAPSHOT_CLAUSES
-            parts[-1].append(clause)
-            room -= cost
-    return [part[0] if len(part) == 1 else any_of(part) for part in parts] or [NOTHING]
-
-
-def _clauses_of_layer(layer: Layer) -> Iterator[EngineClause]:
-    """Yield clauses of which each live row of ``layer`` meets exactly one; a layer with one state has one clause."""
-    hidden = sorted(layer.hidden)
-    required = [any_value("timeline", layer.timelines)]
-    if layer.allowed:
-        required.append(any_of([_globs_clause(globs) for globs in layer.allowed]))
-    refused = [any_value("born", hidden)] if hidden else []
-    frame = sum(map(count_clauses, (*required, *refused)))
-    ends = _ends(layer.states, hidden)
-    while ends:
-        group = [ends.pop()]
-        cost = frame + count_clauses(group[0])
-        while ends and (cost := cost + count_clauses(ends[-1])) <= MAX_SNAPSHOT_CLAUSES:
-            group.append(ends.pop())
-        yield all_of([*required, group[0] if len(group) == 1 else any_of(group)], refused)
-
-
-def _ends(states: Sequence[LayerState], hidden: Sequence[int]) -> list[EngineClause]:
-    """Return, for each state (oldest first), the clause for the visible rows that are live in it but in no later state.
-
-    A row that is masked in its last state may still be visible in an earlier one, if it was born by then.
-    """
-    clauses = []
-    for place, state in enumerate(states):
-        refused: list[EngineClause] = []
-        if place + 1 == len(states):
-            later: EngineClause = {"range": {"died": {"gt": state.at}}}
-            died = any_of([later, any_value("died", hidden)]) if hidden else later
-        else:
-            died = {"range": {"died": {"gt": state.at, "lte": states[place + 1].at}}}
-            if hidden:
-                refused.append(any_value("died", hidden))
-        for born, paths in _last_seen(states, place).items():
-            masked = any_value("path", sorted(paths))
-            refused.append(masked if born is None else all_of([masked, {"range": {"born": {"gt": born}}}]))
-        clauses.append(all_of([{"range": {"born": {"lte": state.at}}}, died], refused))
-    return clauses
-
-
-def _last_seen(states: Sequence[LayerState], place: int) -> dict[int | None, list[str]]:
-    """Return the paths masked in a state, by the number of the last earlier state in which each is not masked."""
-    found: dict[int | None, list[str]] = {}
-    for path in states[place].mask:
-        earlier = (state.at for state in reversed(states[:place]) if path not in state.mask)
-        found.setdefault(next(earlier, None), []).append(path)
-    return found
-
-
 def filter_clauses(filters: Filters) -> tuple[list[EngineClause], list[EngineClause]]:
     """Return the clauses that ``filters`` require and those that they exclude; raise errors like ``check_filters``."""
     check_filters(filters)
@@ -107,7 +38,8 @@ def _path_clauses(paths: PathGlobs) -> tuple[list[EngineClause], list[EngineClau
     return [any_of(included)] if included else [], [_glob_clause(glob) for glob in paths.exclude]
 
 
-def _globs_clause(globs: PathGlobs) -> EngineClause:
+def globs_clause(globs: PathGlobs) -> EngineClause:
+    """Return the clause for paths that match."""
     included, excluded = _path_clauses(globs)
     return all_of(included or [{"match_all": {}}], excluded)
 

@@ -5,10 +5,10 @@ from typing import Any, TypeVar
 
 from codequarry.shared.model import Snapshot
 from codequarry.shared.store.opensearch.answers import MAX_HITS, VECTOR, Answers, EngineHit, joined
-from codequarry.shared.store.opensearch.clauses import EngineClause, any_value, search_clause, snapshot_parts
+from codequarry.shared.store.opensearch.clauses import EngineClause, any_value, search_clause
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import WHOLE_ANSWERS, every_hit
-from codequarry.shared.store.opensearch.recall import HITS, EngineSearch, nearest, recall_of, searches
+from codequarry.shared.store.opensearch.recall import HITS, EngineSearch, nearest, nearest_rows, recall_of, searches
 from codequarry.shared.store.records import Recall, RecallQuery
 
 # Rows with text and tokens take about 5 kB each.
@@ -20,15 +20,14 @@ MAX_REPOSITORIES_OF_A_TEXT = 50
 Name = TypeVar("Name", bound=Hashable)
 
 
-def recall(indices: Indices, query: RecallQuery, ef_search: int) -> Recall:
-    """Return the candidates of every channel under the snapshot filter and the field filters."""
-    parts = snapshot_parts(query.snapshot)
+def recall(indices: Indices, query: RecallQuery, parts: Sequence[EngineClause], ef_search: int) -> Recall:
+    """Return the candidates of every channel among the rows of a snapshot's ``parts`` that match the filters."""
     asked = {
         (place, channel): search
         for place, live in enumerate(parts)
         for channel, search in searches(query, live, ef_search).items()
     }
-    found = _search_all(indices, asked)
+    found = search_all(indices, asked)
     answers = []
     for place, live in enumerate(parts):
         part = Answers({channel: answer for (at, channel), answer in found.items() if at == place})
@@ -36,9 +35,9 @@ def recall(indices: Indices, query: RecallQuery, ef_search: int) -> Recall:
     whole = joined(answers)
     more: list[EngineHit] = []
     if strided := whole.strided_chunks():
-        more += _strides(indices, query, strided)
+        more += _strides(indices, query, parts, strided)
     if _covers_several_repositories(query.snapshot):
-        more += _copies(indices, query, whole.vector_keys())
+        more += _copies(indices, query, parts, whole.vector_keys())
     return recall_of(query, whole, more)
 
 
@@ -46,15 +45,15 @@ def _with_enough_chunks(
     indices: Indices, query: RecallQuery, live: EngineClause, answers: Answers, ef_search: int
 ) -> Answers:
     """Return the answers about a part; one round trip is enough unless many of its rows belong to few chunks."""
-    wanted = query.vector_limit
+    wanted = nearest_rows(query)
     while VECTOR in answers.by_channel and answers.may_lack_chunks(wanted, query.vector_limit):
         wanted = min(2 * wanted, MAX_HITS)
-        more = _search_all(indices, {VECTOR: nearest(query, live, wanted, ef_search)})
+        more = search_all(indices, {VECTOR: nearest(query, live, wanted, ef_search)})
         answers = Answers({**answers.by_channel, **more})
     return answers
 
 
-def _search_all(indices: Indices, asked: Mapping[Name, EngineSearch]) -> dict[Name, dict[str, Any]]:
+def search_all(indices: Indices, asked: Mapping[Name, EngineSearch]) -> dict[Name, dict[str, Any]]:
     """Send the searches in one request, and return the answers by name."""
     header = {"index": indices.chunks, "ignore_unavailable": True, "allow_no_indices": True}
     lines = [line for search in asked.values() for line in (header, search)]
@@ -65,10 +64,12 @@ def _search_all(indices: Indices, asked: Mapping[Name, EngineSearch]) -> dict[Na
     return dict(zip(asked, responses, strict=True))
 
 
-def _strides(indices: Indices, query: RecallQuery, chunk_ids: Collection[str]) -> Iterator[EngineHit]:
+def _strides(
+    indices: Indices, query: RecallQuery, parts: Sequence[EngineClause], chunk_ids: Collection[str]
+) -> Iterator[EngineHit]:
     """Yield the live rows of strided chunks, because every channel scores a chunk by its best stride."""
     body = {"sort": ["id", "stride_info.stride_index", "timeline", "born"], "_source": HITS["_source"]}
-    for live in snapshot_parts(query.snapshot):
+    for live in parts:
         clause = search_clause(live, query.filters, any_value("id", chunk_ids))
         yield from every_hit(indices, indices.chunks, {**body, "query": clause}, page=CHUNKS_PER_PAGE)
 
@@ -81,7 +82,9 @@ def _covers_several_repositories(snapshot: Snapshot) -> bool:
     return any(not one.issuperset(layer.timelines) for layer in snapshot.layers)
 
 
-def _copies(indices: Indices, query: RecallQuery, keys: Sequence[str]) -> Iterator[EngineHit]:
+def _copies(
+    indices: Indices, query: RecallQuery, parts: Sequence[EngineClause], keys: Sequence[str]
+) -> Iterator[EngineHit]:
     """Yield one live row for each text and each repository that has it: forks have the same texts."""
     one = {"top_hits": {"size": 1, "_source": HITS["_source"]}}
     repos = {"terms": {"field": "repo", "size": MAX_REPOSITORIES_OF_A_TEXT}, "aggs": {"one": one}}
@@ -89,7 +92,7 @@ def _copies(indices: Indices, query: RecallQuery, keys: Sequence[str]) -> Iterat
     for start in range(0, len(keys), TEXTS_PER_REQUEST):
         some = keys[start : start + TEXTS_PER_REQUEST]
         texts = {"terms": {"field": "vector_key", "size": len(some)}, "aggs": {"repos": repos}}
-        for live in snapshot_parts(query.snapshot):
+        for live in parts:
             clause = search_clause(live, query.filters, any_value("vector_key", some))
             body = {"size": 0, "track_total_hits": False, "query": clause, "aggs": {"texts": texts}}
             with indices.connection.translated():

@@ -26,7 +26,6 @@ from codequarry.shared.store.opensearch.clauses import (
     retirable_clause,
     retired_clause,
     search_clause,
-    snapshot_parts,
     written_clause,
 )
 from codequarry.shared.store.opensearch.connection import connect
@@ -35,6 +34,7 @@ from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.multi_search import CHUNKS_PER_PAGE, recall
 from codequarry.shared.store.opensearch.paging import count_hits, every_hit
 from codequarry.shared.store.opensearch.recall import HITS
+from codequarry.shared.store.opensearch.retired_files import RetiredFileCache
 from codequarry.shared.store.opensearch.rows import chunk_of, record_document, record_of, row_document
 from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.store.records import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally
@@ -57,6 +57,7 @@ class OpenSearchStore:
         self._sweeper = Sweeper(self.connection)
         self._catalog = CatalogDocuments(self.indices, self._sweeper)
         self._cache = OpenSearchVectorCache(self.indices, self._sweeper)
+        self._retired_files = RetiredFileCache()
 
     def within(self, deadline: Deadline | None) -> "OpenSearchStore":
         """Return the same store for requests that must end by ``deadline``; if None, they wait as long as a run may."""
@@ -178,13 +179,17 @@ class OpenSearchStore:
 
     # Reading
 
+    def _parts(self, snapshot: Snapshot) -> list[EngineClause]:
+        """Return the clauses for the live rows of a snapshot, which share no row."""
+        return self._retired_files.parts(self.indices, snapshot)
+
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
         """Return the number of live rows for each (path, blob)."""
-        return inventory.row_counts(self.indices, snapshot)
+        return inventory.row_counts(self.indices, self._parts(snapshot))
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
         """Yield the file records that are live in ``snapshot``, by path, or only the records of ``paths`` if given."""
-        parts = snapshot_parts(snapshot)
+        parts = self._parts(snapshot)
         if paths is None:
             return self._records_of_any(parts)
         return (
@@ -217,7 +222,7 @@ class OpenSearchStore:
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order, without duplicates."""
         one_file: list[EngineClause] = [{"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE]
-        queries = [all_of([live, *one_file]) for live in snapshot_parts(snapshot)]
+        queries = [all_of([live, *one_file]) for live in self._parts(snapshot)]
         # Several timelines may have the same chunk.
         return list({hit["id"]: chunk_of(hit) for hit in self._sources(queries, IN_FILE, routing=repo)}.values())
 
@@ -233,7 +238,7 @@ class OpenSearchStore:
 
     def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
         """Return the first ``limit`` live chunks that match the filters, by path and position in the file."""
-        queries = [search_clause(live, filters, FIRST_STRIDE) for live in snapshot_parts(snapshot)]
+        queries = [search_clause(live, filters, FIRST_STRIDE) for live in self._parts(snapshot)]
         found: dict[str, Chunk] = {}
         for source in self._sources(queries, ["path", *IN_FILE], page=min(CHUNKS_PER_PAGE, limit + 1)):
             if len(found) == limit:
@@ -244,11 +249,11 @@ class OpenSearchStore:
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel under the snapshot filter and the field filters."""
         check_query_vector(query.vector, self.indices.dimension)
-        return recall(self.indices, query, self.settings.ef_search)
+        return recall(self.indices, query, self._parts(query.snapshot), self.settings.ef_search)
 
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
         """Return the number of live chunks that match the filters; a strided chunk counts once."""
-        clauses = (search_clause(live, filters, FIRST_STRIDE) for live in snapshot_parts(snapshot))
+        clauses = (search_clause(live, filters, FIRST_STRIDE) for live in self._parts(snapshot))
         return sum(count_hits(self.indices, self.indices.chunks, clause) for clause in clauses)
 
     # The embedding cache
