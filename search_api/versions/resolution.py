@@ -51,8 +51,6 @@ def one_version(catalog: Catalog, repo: str, version: VersionQuery = VersionQuer
         raise NotIndexed(f"repository '{repo}' has nothing published yet; `codequarry repos list` shows its progress")
     if len(views) > 1:
         names = listed([view.ref.name for view in views])
-        raise UsageError(
-            f"the request names several versions of {repo}, but only one is possible here; name one: {names}"
-        )
+        raise UsageError(f"this needs one version of {repo}, but the request names several; name one of {names}")
     state = ready_state(catalog, found.head, views[0], found.repositories.get(repo))
     return OneVersion(views[0], views[0].snapshot(found.scope.hidden), state)

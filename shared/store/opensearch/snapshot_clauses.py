@@ -102,17 +102,19 @@ def _seen_dead(states: Sequence[LayerState], lives: Sequence[FileLife]) -> list[
 
     A number retires all visible files of a timeline that it changes or, if other versions replace them, only some.
     """
-    seen: dict[int, list[str]] = {}
-    unseen: dict[int, list[str]] = {}
+    seen: dict[int, dict[int, list[str]]] = {}  # paths by the numbers that retired and that wrote them
+    unseen: set[int] = set()
     numbers = [state.at for state in states]
     for path, born, died in lives:
         # From the last state before its end back to the first in which it lived.
         within = range(bisect_left(numbers, died) - 1, bisect_left(numbers, born) - 1, -1)
-        is_seen = any(path not in states[place].mask for place in within)
-        (seen if is_seen else unseen).setdefault(died, []).append(path)
-    whole = sorted(died for died in seen if died not in unseen)
+        if any(path not in states[place].mask for place in within):
+            seen.setdefault(died, {}).setdefault(born, []).append(path)
+        else:
+            unseen.add(died)
+    whole = sorted(seen.keys() - unseen)
     clauses = [any_value("died", whole)] if whole else []
-    for died in sorted(seen.keys() & unseen.keys()):
-        one: EngineClause = {"term": {"died": died}}
-        clauses.append(all_of([one, any_value("path", sorted(seen[died]))]))
+    for died in sorted(seen.keys() & unseen):
+        written = [all_of([{"term": {"born": born}}, any_value("path", paths)]) for born, paths in seen[died].items()]
+        clauses.append(all_of([{"term": {"died": died}}, written[0] if len(written) == 1 else any_of(written)]))
     return clauses

@@ -48,6 +48,7 @@ CHECKS = [
 OPERATIONS = [
     ("POST", "/search-code"),
     ("POST", "/diff-search"),
+    ("GET", "/symbols/versions"),
     ("GET", "/repos"),
     ("POST", "/repos"),
     ("DELETE", "/repos/{name}"),

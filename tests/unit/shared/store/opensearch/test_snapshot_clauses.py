@@ -27,6 +27,13 @@ HISTORIES = st.dictionaries(
 )
 
 
+def test_two_versions_of_a_file_that_one_number_retired_are_told_apart(holds):
+    rows = [{"timeline": 1, "path": "a", "born": born, "died": 9} for born in (2, 5)]
+    layer = Layer((1,), 10, others=(LayerState(3), LayerState(6, frozenset("a"))))
+    parts = parts_of(Snapshot((layer,)), rows)
+    assert [any(holds(part, row) for part in parts) for row in rows] == [True, False]
+
+
 def rows_of(histories):
     """Return the rows of files that changed at some numbers, each retired by the next."""
     return [
