@@ -29,6 +29,7 @@ from codequarry.cli.commands import (
     serve,
     status,
     sync,
+    where,
     worker,
 )
 from codequarry.cli.session.session import examples
@@ -75,6 +76,13 @@ _add(
     diff_search.diff_search,
     'diff-search "retry policy" --from v1.0 --to v2.0 --repo codequarry',
     "diff-search parse_request --from main --to dev --json",
+)
+_add(
+    "where",
+    where.where,
+    "where parse_request --repo codequarry",
+    "where Store.load --branch 'release/*'",
+    "where retry_delay --path src/ --json",
 )
 _add(
     "embed-check",

@@ -10,6 +10,8 @@ import typer
 
 from codequarry.cli.options.search_options import (
     WAIT_FOR_OTHERS_MS,
+    AllBranches,
+    AllVersions,
     Branch,
     Commit,
     Index,
@@ -21,6 +23,7 @@ from codequarry.cli.options.search_options import (
     Tag,
     Workspace,
     version_filter,
+    versions_filter,
 )
 from codequarry.cli.session.session import Json, load, log_warnings, workplace
 from codequarry.cli.terminal.console import note, write_answer
@@ -53,6 +56,8 @@ def search(  # one parameter per flag: the signature is the documentation
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
+    all_branches: AllBranches = False,
+    all_versions: AllVersions = False,
     top_k: Annotated[
         int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results: 10, with --json 20.")
     ] = None,
@@ -71,9 +76,12 @@ def search(  # one parameter per flag: the signature is the documentation
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Search the indexed repositories: the default branch of each, or the named versions side by side."""
+    """Search the indexed repositories: the default branch of each, or many named versions at once.
+
+    A search of several versions shows each declaration once, with the versions that have it.
+    """
     filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
-    filters |= version_filter(branch, tag, commit, pull, workspace)
+    filters |= versions_filter(all_branches, all_versions, version_filter(branch, tag, commit, pull, workspace))
     options = {
         "top_k": top_k,
         "max_per_file": max_per_file,

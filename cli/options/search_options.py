@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.options.version_options import Names, PullNumbers, ref_from_options, refs_from_options
+from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from codequarry.search_api.query.version_query import VersionQuery
@@ -19,8 +20,14 @@ Languages = Annotated[
 Paths = Annotated[
     Names, typer.Option("--path", metavar="GLOB", help="Only paths that match; '!GLOB' excludes (repeatable).")
 ]
-Branch = Annotated[Names, typer.Option("--branch", metavar="B", help="An indexed branch.")]
-Tag = Annotated[Names, typer.Option("--tag", metavar="T", help="An indexed tag.")]
+Branch = Annotated[
+    Names, typer.Option("--branch", metavar="B", help="An indexed branch, or a pattern such as 'feature/*'.")
+]
+Tag = Annotated[Names, typer.Option("--tag", metavar="T", help="An indexed tag, or a pattern such as 'v2.*'.")]
+AllBranches = Annotated[bool, typer.Option("--all-branches", help="Every indexed branch.")]
+AllVersions = Annotated[
+    bool, typer.Option("--all-versions", help="Every indexed branch, tag, pull request and single commit.")
+]
 Commit = Annotated[
     Names, typer.Option("--commit", metavar="SHA", help="Any commit in the index, in full or abbreviated.")
 ]
@@ -42,6 +49,13 @@ def version_filter(
         return {"commit": [ref.value for ref in refs]}
     # The filters "commit" and "ref" together would mean a commit that lies on a version.
     return {"ref": [ref.key for ref in refs]}
+
+
+def versions_filter(all_branches: bool, all_versions: bool, named: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the search filter for all branches or versions, or else for the versions that are ``named``."""
+    if (all_branches or all_versions) + bool(named) + (all_branches and all_versions) > 1:
+        raise UsageError("name versions or patterns, or use either --all-branches or --all-versions")
+    return {"branch": ["*"]} if all_branches else {"ref": ["*"]} if all_versions else named
 
 
 def version_query(branch: Names, tag: Names, commit: Names, pull: PullNumbers, workspace: Names) -> "VersionQuery":

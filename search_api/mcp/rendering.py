@@ -1,14 +1,20 @@
 """What the tools return: compact text for an agent, and the same as structured content."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from codequarry.search_api.answers.absence import LEFT_OUT_IF_NONE
 from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import NOT_REFRESHED, Freshness
-from codequarry.search_api.answers.hits import Hit, SearchAnswer
+from codequarry.search_api.answers.hits import Hit, HitVariant, HitVersion, SearchAnswer
 from codequarry.shared.control_characters import visible_line
 
 # Longer hits are truncated, with a note on how to read the rest. Chunks are seldom longer.
 MAX_HIT_LINES = 80
+# An agent that needs all versions reads the structured content.
+MAX_NAMES = 10
+MAX_VARIANTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,8 @@ class CodePlace:
     ref: str | None
     commit: str | None
     text: str
+    versions: Annotated[tuple[HitVersion, ...] | None, LEFT_OUT_IF_NONE] = None
+    variants: Annotated[tuple[HitVariant, ...] | None, LEFT_OUT_IF_NONE] = None
 
 
 # No slots: the MCP library would mistake them for defaults, and the tool would have no schema.
@@ -60,6 +68,8 @@ def _place(hit: Hit) -> CodePlace:
         ref=hit.ref,
         commit=hit.commit,
         text=hit.text,
+        versions=hit.versions,
+        variants=hit.variants,
     )
 
 
@@ -74,8 +84,8 @@ def render_answer(answer: SearchAnswer) -> str:
         blocks.append(f"Note: answered without {', '.join(stages)}.")
     refused = (text.removeprefix(NOT_REFRESHED) for text in answer.degraded if text.startswith(NOT_REFRESHED))
     blocks += [f"Note: {visible_line(text)}" for text in refused]
-    shown = {hit.repo for hit in answer.results}
-    states = sorted(_state(entry) for entry in answer.freshness if entry.repo in shown)
+    shown = {(hit.repo, hit.ref) for hit in answer.results}
+    states = sorted(_state(entry) for entry in answer.freshness if (entry.repo, entry.ref) in shown)
     blocks.append("Indexed: " + ", ".join(states))
     return "\n\n".join(blocks)
 
@@ -93,7 +103,20 @@ def _render_hit(hit: Hit) -> str:
     shown = lines[:MAX_HIT_LINES]
     if len(lines) > len(shown):
         shown.append(f"… {len(lines) - len(shown)} more lines: read_file from {hit.start_line + len(shown)}")
-    return "\n".join((f"{head}  ({hit.score:.2f})", *shown))
+    return "\n".join((f"{head}  ({hit.score:.2f})", *_render_versions(hit), *shown))
+
+
+def _render_versions(hit: Hit) -> Iterator[str]:
+    """Yield the versions that have a hit's text, and those that have another one, if several were searched."""
+    if hit.versions is not None:
+        yield f"In: {_names(hit.versions)}"
+    for variant in (hit.variants or ())[:MAX_VARIANTS]:
+        yield f"Another text at {variant.start_line}-{variant.end_line} in: {_names(variant.versions)}"
+
+
+def _names(versions: Sequence[HitVersion]) -> str:
+    shown = ", ".join(visible_line(version.ref) for version in versions[:MAX_NAMES])
+    return f"{shown} and {len(versions) - MAX_NAMES} more" if len(versions) > MAX_NAMES else shown
 
 
 def _symbol(hit: Hit) -> str | None:

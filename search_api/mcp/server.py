@@ -25,6 +25,8 @@ Codequarry searches indexed git repositories. Call search_code with a question i
 scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result. Results show the
 code at the indexed commit that they name, not the working tree. Both tools take a ref: a branch, a tag, pull/12, a
 commit, or workspace:/path for an indexed working tree (any folder in it). The default is the default branch.
+search_code also takes a pattern as ref, such as release/* or * for every version: each result is then one declaration,
+with the versions that have it and those that have another text of it.
 With index: true, both tools first index a version that is missing or behind its repository."""
 SEARCH = """\
 Find code by meaning or by name in the indexed repositories. Use it instead of grep if you don't know the exact words.
@@ -39,6 +41,10 @@ same ref. Returns the first 400 lines unless you pass start_line and end_line; a
 # A whole large file would fill an agent's context window.
 MAX_FILE_LINES = 400
 
+_REFS = (
+    "An indexed branch, tag, pull/12 or commit, workspace:/path, or a pattern such as release/*, or * for every "
+    "version; the default is the default branch"
+)
 _REF = "An indexed branch, tag, pull/12 or commit, or workspace:/path; the default is the default branch"
 _INDEX = (
     "First index the version that repo and ref name if it is missing or outdated, for example after a commit; this may "
@@ -66,7 +72,7 @@ def create_server(backend: Backend, indexer: Indexer) -> MCPServer[Any]:
         repo: Annotated[str | None, Field(description="Only this repository")] = None,
         language: Annotated[str | None, Field(description="Only this language, such as python or typescript")] = None,
         path: Annotated[str | None, Field(description="Only paths that match this glob, such as src/**/*.py")] = None,
-        ref: Annotated[str | None, Field(description=_REF)] = None,
+        ref: Annotated[str | None, Field(description=_REFS)] = None,
         top_k: Annotated[int, Field(description="Maximum number of results", ge=1, le=50)] = 10,
         index: Annotated[bool, Field(description=_INDEX)] = False,
     ) -> Annotated[CallToolResult, CodePlaces]:

@@ -11,7 +11,7 @@ from codequarry.search_api.query.version_query import VersionQuery, VersionSpeci
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.versions.catalog import CatalogHistory
 from codequarry.search_api.versions.merge_base import Fork, MergeBaseMissing, MergeBaseUnknown, merge_base
-from codequarry.search_api.versions.missing_version import VersionMissing
+from codequarry.search_api.versions.missing_version import VersionMissing, listed
 from codequarry.search_api.versions.resolution import Located
 from codequarry.search_api.versions.scope import resolve
 from codequarry.search_api.versions.views import View
@@ -103,7 +103,12 @@ class _Locator:
 
     def _located(self, selection: Selection) -> Located:
         repositories = self._engine.catalog.repositories(self._head, selection.repos)
-        return Located(self._head, repositories, resolve(self._head, repositories, selection, self._past))
+        scope = resolve(self._head, repositories, selection, self._past)
+        for repo, views in scope.views.items():
+            if len(views) > 1:
+                several = listed([view.ref.name for view in views])
+                raise UsageError(f"a comparison needs one version, but a name matches several of {repo}: {several}")
+        return Located(self._head, repositories, scope)
 
     def with_both(self, before: VersionQuery, after: VersionQuery) -> list[str]:
         """Return the repositories that have both versions; raise NotIndexed if there are none."""

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from codequarry.search_api.answers.comparison import Change
+from codequarry.search_api.ranking.declarations import MIN_LIKENESS, likeness
 from codequarry.search_api.search.files import join_lines
 from codequarry.search_api.search.moves import Counterparts, container_of
 from codequarry.search_api.versions.views import View
 from codequarry.shared.model import Chunk, Filters
 from codequarry.shared.store.port import RowReader
 
-# Two chunks without names are the same piece of a file in two versions if at least this share of their lines is equal.
-MIN_LIKENESS = 0.25
 # Maximum number of chunks in one lookup by names or hashes; a few hundred hits need far fewer.
 MAX_LOOKED_UP = 1_000
 # Maximum number of files read from one version. The hits are in 200 files at most; the rest is for candidates of moves.
@@ -101,7 +100,7 @@ def same_place(chunk: Chunk, other: Side, path: str = "") -> Chunk | None:
         shared = [(len(names & set(near.defines)), -near.ordinal, near) for near in there if names & set(near.defines)]
         return max(shared, key=lambda item: item[:2])[2] if shared else None
     alike = [
-        (_likeness(chunk.text, near.text), -near.ordinal, near)
+        (likeness(chunk.text, near.text), -near.ordinal, near)
         for near in there
         if near.symbol_type == chunk.symbol_type and not near.qualified_name
     ]
@@ -113,7 +112,7 @@ def _named(chunk: Chunk, there: Iterable[Chunk]) -> Chunk | None:
     """Return the chunk of the same declaration, or the most similar part if it was split."""
     fitting = [other for other in there if _declares(other, chunk)]
     # A changed declaration is split at different lines, so its parts are matched by text, not by number.
-    return max(fitting, key=lambda other: (_likeness(chunk.text, other.text), -other.ordinal), default=None)
+    return max(fitting, key=lambda other: (likeness(chunk.text, other.text), -other.ordinal), default=None)
 
 
 def _declares(other: Chunk, chunk: Chunk) -> bool:
@@ -121,12 +120,6 @@ def _declares(other: Chunk, chunk: Chunk) -> bool:
         return (other.qualified_name, other.symbol_type) == (chunk.qualified_name, chunk.symbol_type)
     # Small neighbours share a chunk, which then defines the symbol.
     return chunk.symbol_name is not None and chunk.symbol_name in other.defines
-
-
-def _likeness(first: str, second: str) -> float:
-    """Return the share of lines that both texts have, 0 to 1, in time linear in their length."""
-    lines, others = ({line.strip() for line in text.split("\n")} - {""} for text in (first, second))
-    return len(lines & others) / max(1, len(lines | others))
 
 
 def change_of(pieces: Counterparts, after: Side) -> Change:

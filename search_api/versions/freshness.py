@@ -1,7 +1,8 @@
 """The state of each repository (ready, importing or not indexed) and the freshness of answers about it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from codequarry.search_api.answers.freshness import IMPORTING, NOT_INDEXED, READY, Freshness, IndexState
 from codequarry.search_api.versions.catalog import Catalog
@@ -12,7 +13,7 @@ from codequarry.shared.catalog.repositories import Repository, Summary
 from codequarry.shared.versions.head import Head, Timeline
 from codequarry.shared.versions.refs import NAMED_KINDS, RefKind
 
-# Maximum number of repositories in an answer's freshness; those with hits are always included.
+# Maximum number of versions in an answer's freshness; those that hits are from are always included.
 MAX_FRESHNESS = 50
 
 
@@ -95,18 +96,32 @@ def pending_state(catalog: Catalog, name: str, repository: Repository | None) ->
 
 
 def scope_states(
-    catalog: Catalog, head: Head, scope: VersionScope, repositories: Mapping[str, Repository], shown: set[str]
+    catalog: Catalog,
+    head: Head,
+    scope: VersionScope,
+    repositories: Mapping[str, Repository],
+    shown: Collection[tuple[str, str]],
 ) -> Iterator[RepositoryState]:
-    """Yield the states for an answer: pending repositories, those with hits, then others up to ``MAX_FRESHNESS``."""
-    names = sorted(scope.views, key=lambda name: (name not in shown, name))
-    left = max(MAX_FRESHNESS, len(shown))
-    for name in scope.pending[:left]:
+    """Yield the states for an answer: pending repositories, then versions up to ``MAX_FRESHNESS``.
+
+    The versions in ``shown`` (repository and ref), which the hits are from, are always included and come first.
+    """
+    for name in scope.pending[:MAX_FRESHNESS]:
         yield pending_state(catalog, name, repositories.get(name))
-    views = [view for name in names[: max(left - len(scope.pending), len(shown))] for view in scope.views[name]]
+    repos = {repo for repo, _ in shown}
+    first = [view for name in sorted(repos & scope.views.keys()) for view in scope.views[name] if _key(view) in shown]
+    names = sorted(scope.views, key=lambda name: (name not in repos, name))
+    others = (view for name in names for view in scope.views[name] if _key(view) not in shown)
+    left = max(0, MAX_FRESHNESS - len(scope.pending) - len(first))
+    views = [*first, *islice(others, left)]
     known = [(repository, view) for view in views if (repository := repositories.get(view.repo))]
     catalog.look(AskedVersion(repository, view.ref, head.timelines[view.timeline].commit) for repository, view in known)
     for view in views:
         yield ready_state(catalog, head, view, repositories.get(view.repo))
+
+
+def _key(view: View) -> tuple[str, str]:
+    return view.repo, view.ref.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,14 @@ class Missing:
     asked: VersionSpecifier
 
 
+def no_match(
+    asked: VersionSpecifier, repos: Sequence[str], moment: Moment, lines: Mapping[str, Sequence[VersionLine]]
+) -> NotIndexed:
+    """Return the error for a pattern that matches no version; no version could be indexed to make it match."""
+    kind = "version" if asked.kind == "ref" else asked.kind
+    return NotIndexed(f"no indexed {kind} matches '{asked.text}'; indexed: {_list(repos, moment, lines)}")
+
+
 class VersionMissing(NotIndexed):
     """A version that is not indexed in any of the repositories that were searched for it.
 
@@ -51,15 +59,19 @@ class VersionMissing(NotIndexed):
     ) -> None:
         self.missing = tuple(missing)
         names = [version.repo for version in missing]
-        shown = [_indexed(name, lines[name], moment) for name in names[:MAX_REPOSITORIES_IN_ERROR]]
-        more = f" and {len(names) - len(shown)} more repositories" if len(names) > len(shown) else ""
         ended = next(filter(None, (_ended(asked, lines[name], moment) for name in names)), "")
-        state = ended or f"is not indexed; indexed: {'; '.join(shown) or 'nothing yet'}{more}"
-        self.problem = f"{asked} {state}"
+        self.problem = f"{asked} {ended or f'is not indexed; indexed: {_list(names, moment, lines)}'}"
         self.command = _command(asked, self.missing, catalog)
         self.is_workspace = asked.candidates()[0].kind == "workspace"
         where = ", on the machine of the working tree" if self.is_workspace else ""
         super().__init__(self.problem + (f"; to index it{where}: {self.command}" if self.command else ""))
+
+
+def _list(repos: Sequence[str], moment: Moment, lines: Mapping[str, Sequence[VersionLine]]) -> str:
+    """Return the indexed versions of some repositories."""
+    shown = [_indexed(name, lines[name], moment) for name in repos[:MAX_REPOSITORIES_IN_ERROR]]
+    more = f" and {len(repos) - len(shown)} more repositories" if len(repos) > len(shown) else ""
+    return ("; ".join(shown) or "nothing yet") + more
 
 
 def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:

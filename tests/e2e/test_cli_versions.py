@@ -56,6 +56,67 @@ def test_a_search_uses_the_named_version(place: Any, flags: list[str], ref: str,
     assert hit["ref"] == (ref or f"workspace:{place.folder / 'project'}")
 
 
+def test_every_version_is_searched_and_named_at_once(place: Any) -> None:
+    """retry_delay is different at v1; working trees are left out unless they are named."""
+    answer = place.run("search", "retry_delay", "--all-versions", "--json").json
+    (hit,) = [hit for hit in answer["results"] if hit["symbol_name"] == "retry_delay"]
+    (variant,) = hit["variants"]
+    groups = sorted(sorted(version["ref"] for version in text["versions"]) for text in (hit, variant))
+    assert groups == [["dev", "main"], ["v1"]]
+    assert answer["versions_searched"] == 3
+    shown = place.run("search", "retry_delay", "--all-versions", "--top-k", "1", "--lines", "0").out
+    assert ("main, dev" in shown and "v1 has another text at 1-2" in shown) or "main, dev have another text" in shown
+
+
+@pytest.mark.parametrize(
+    ("flags", "refs"),
+    [(["--all-branches"], {"main", "dev"}), (["--branch", "d*"], {"dev"}), (["--tag", "v*"], {"v1"})],
+)
+def test_patterns_select_versions(place: Any, flags: list[str], refs: set[str]) -> None:
+    answer = place.run("search", "retry_delay", *flags, "--json").json
+    assert {entry["ref"] for entry in answer["freshness"]} == refs
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (
+            ["search", "x", "--branch", "release/*"],
+            "no indexed version matches 'refs/heads/release/*'; indexed: project",
+        ),
+        (["search", "x", "--all-branches", "--tag", "v1"], "name one version or pattern"),
+        (["search", "x", "--all-branches", "--all-versions"], "name one version or pattern"),
+        (["files", "project", "--branch", "*"], "this needs one version of project"),
+        (["diff-search", "x", "--from", "refs/heads/*", "--to", "v1"], "matches several of project: main, dev"),
+    ],
+)
+def test_patterns_that_match_nothing_or_too_much_are_refused(place: Any, command: list[str], says: str) -> None:
+    done = place.run(*command)
+    assert done.code != 0 and says in done.err
+
+
+def test_where_shows_the_versions_of_a_symbol(place: Any) -> None:
+    shown = place.run("where", "retry_delay", "--repo", "project").out.splitlines()
+    assert shown[0] == "project  src/retry.py  retry_delay  function"
+    assert [line.split("  ")[-1] for line in shown[1:]] == ["main, dev", "v1"]
+    shown = place.run("where", "take_job").out.splitlines()
+    assert shown[0].startswith("project  src/jobs/queue.py") and shown[-1].endswith("main, dev  (file missing)")
+
+
+def test_where_as_json_is_the_answer_of_the_service(place: Any) -> None:
+    answer = place.run("where", "retry_limit", "--json").json
+    (item,) = answer["declarations"]
+    assert [version["ref"] for version in item["texts"][0]["versions"]] == ["main", "dev"]
+    assert item["lacking"] == [{"ref": "v1", "commit": commit_of(place, "v1"), "lack": "file missing"}]
+    assert (answer["total"], answer["versions_searched"], answer["next_cursor"]) == (1, 3, None)
+
+
+def test_where_says_that_nothing_declares_a_symbol(place: Any) -> None:
+    done = place.run("where", "no_such_symbol")
+    assert (done.code, done.out) == (0, "") and "no declaration of no_such_symbol in 3 versions" in done.err
+    assert place.run("where", "?!").code == 2
+
+
 def test_a_search_accepts_an_abbreviated_commit(place: Any) -> None:
     commit = commit_of(place, "v1")
     answer = place.run("search", "take_job", "--commit", commit[:9], "--json").json

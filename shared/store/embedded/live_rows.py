@@ -1,8 +1,8 @@
 """What is live in a snapshot: a mask over the arrays for rows, SQL for file records and single files."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import apsw
@@ -13,7 +13,8 @@ from codequarry.shared.filters import RECALL_WEIGHTS
 from codequarry.shared.model import TOKEN_FIELDS, Layer, Snapshot
 from codequarry.shared.store.embedded.columns import EMPTY, Bools, Columns, Ints
 from codequarry.shared.store.embedded.path_names import PathNames, globs_as_json
-from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
+from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
+from codequarry.shared.versions.snapshots import OPEN
 
 # Snapshots whose masks are cached: the head and the few versions in use at any one time.
 _KEPT_VIEWS = 8
@@ -121,21 +122,61 @@ def _sums(lengths: Ints, rows: Bools) -> NDArray[np.float64]:
     return sums
 
 
-def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:
-    if not layer.mask:
-        return []
-    return fetch_first(connection, f"SELECT id FROM path WHERE path IN {LISTED}", (as_json(layer.mask),))
+def _path_ids(connection: apsw.Connection, layer: Layer) -> dict[str, int]:
+    """Return the ids of the paths in a layer's masks."""
+    masked = frozenset().union(*(state.mask for state in layer.states))
+    if not masked:
+        return {}
+    return dict(fetch(connection, f"SELECT path, id FROM path WHERE path IN {LISTED}", (as_json(masked),)))
 
 
-def live_mask(columns: Columns, layer: Layer, masked_paths: list[int]) -> Bools:
-    """Return which rows are live in ``layer``, ignoring allowed paths: ``snapshots.is_live`` over whole arrays."""
+def live_mask(columns: Columns, layer: Layer, path_ids: Mapping[str, int]) -> Bools:
+    """Return which rows are live in ``layer``, ignoring allowed paths: ``snapshots.is_live`` over whole arrays.
+
+    ``path_ids`` has the ids of the paths in the layer's masks.
+    """
     hidden = np.array(sorted(layer.hidden), np.int32)
     live: Bools = _looked_up(layer.timelines, columns.timeline)
-    live &= columns.born <= layer.at
     live &= ~np.isin(columns.born, hidden)
+    if layer.others:
+        rows = np.flatnonzero(live)
+        live[rows] = _live_in_any(columns, rows, layer, path_ids, hidden)
+        return live
+    live &= columns.born <= layer.at
     live &= (columns.died > layer.at) | np.isin(columns.died, hidden)
-    if masked_paths:
-        live &= ~_looked_up(masked_paths, columns.path)
+    if masked := [path_ids[path] for path in layer.mask if path in path_ids]:
+        live &= ~_looked_up(masked, columns.path)
+    return live
+
+
+def _live_in_any(
+    columns: Columns, rows: NDArray[np.intp], layer: Layer, path_ids: Mapping[str, int], hidden: Ints
+) -> Bools:
+    """Return which ``rows`` are live in any state of a layer; one pass decides all rows whose path is not masked."""
+    born, died, path = columns.born[rows], columns.died[rows].copy(), columns.path[rows].astype(np.int64)
+    died[np.isin(died, hidden)] = OPEN
+    states = layer.states
+    numbers = np.array([state.at for state in states], np.int64)
+    width = int(path.max(initial=0)) + 1
+    masked = np.array(
+        [
+            place * width + path_ids[name]
+            for place, state in enumerate(states)
+            for name in state.mask
+            if path_ids.get(name, width) < width
+        ],
+        np.int64,
+    )
+    live = np.zeros(len(rows), np.bool_)
+    # The last state in which each row is not dead yet. A row that is masked there may be seen in an earlier state.
+    last = np.searchsorted(numbers, died, side="left") - 1
+    pending = np.flatnonzero((last >= 0) & (numbers[last] >= born))
+    while len(pending):
+        hides = np.isin(last[pending] * width + path[pending], masked)
+        live[pending[~hides]] = True
+        pending = pending[hides]
+        last[pending] -= 1
+        pending = pending[(last[pending] >= 0) & (numbers[last[pending]] >= born[pending])]
     return live
 
 
@@ -147,8 +188,15 @@ def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -
     return table[values]
 
 
+def live_clauses(snapshot: Snapshot) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """Yield conditions, any of which a live row meets, as SQL over ``timeline, born, died`` and ``path.path``."""
+    for layer in snapshot.layers:
+        for state in layer.states:
+            yield live_clause(replace(layer, at=state.at, mask=state.mask, others=()))
+
+
 def live_clause(layer: Layer) -> tuple[str, tuple[object, ...]]:
-    """Return ``is_live`` with allowed paths as SQL over ``timeline, born, died`` and ``path.path``, with bindings."""
+    """Return ``is_live`` with allowed paths as SQL, with bindings, for a layer with one state."""
     hidden = as_json(layer.hidden)
     clause = (
         f"timeline IN {LISTED} AND born <= ? AND born NOT IN {LISTED}"

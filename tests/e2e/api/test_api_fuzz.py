@@ -49,6 +49,7 @@ CHECKS = [
 OPERATIONS = [
     ("POST", "/search-code"),
     ("POST", "/diff-search"),
+    ("GET", "/symbols/versions"),
     ("GET", "/repos"),
     ("POST", "/repos"),
     ("DELETE", "/repos/{name}"),
