@@ -60,6 +60,9 @@ def _searches(commits: Commits) -> Iterator[Example]:
             yield _search("retry", filters={"commit": text, "repo": "core"})
             yield _search("retry", filters={"ref": text, "repo": "vault"})
             yield _search("retry", filters={"repo": "core"}, min_commit=text, wait_ms=0)
+            for repo in ("core", "vault"):
+                filters = {"repo": repo}
+                yield _search("retry", "/search-code?index=true", filters=filters, min_commit=text, wait_ms=0)
             yield _search("retry", filters={"repo": "vault"}, min_commit=text, wait_ms=0)
     yield _search("retry", filters={"commit": "1234567"})
     yield _search("retry", min_commit="1234567", wait_ms=0)
@@ -79,6 +82,8 @@ def _comparisons(commits: Commits) -> Iterator[Example]:
     ends = ("main", "dev", "v1", "zanzibar-branch", "nope", commits["core/main"][:12], commits["vault/dev"])
     for (before, after), filters in product(product(ends, ends), ({}, {"repo": "core"}, {"repo": "vault"})):
         yield _search("retry step", "/diff-search", **{"from": before, "to": after, "filters": filters, "all": True})
+        ends_and_filters = {"from": before, "to": after, "filters": filters}
+        yield _search("retry step", "/diff-search?index=true", **ends_and_filters, wait_ms=0)
     yield Example("POST", "/diff-search", {"query": "x"})
 
 
