@@ -74,8 +74,9 @@ _add(
 _add(
     "diff-search",
     diff_search.diff_search,
-    'diff-search "retry policy" --from v1.0 --to v2.0 --repo codequarry',
-    "diff-search parse_request --from main --to dev --json",
+    'diff-search "retry policy" v1.0..v2.0 --repo codequarry',
+    "diff-search parse_request main...dev",
+    "diff-search parse_request --pull 12 --json",
 )
 _add(
     "where",

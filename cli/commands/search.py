@@ -16,7 +16,6 @@ from codequarry.cli.options.search_options import (
     Commit,
     Index,
     Languages,
-    Names,
     Paths,
     Pull,
     Repos,
@@ -25,6 +24,7 @@ from codequarry.cli.options.search_options import (
     version_filter,
     versions_filter,
 )
+from codequarry.cli.options.version_options import Names
 from codequarry.cli.session.session import Json, load, log_warnings, workplace
 from codequarry.cli.terminal.console import note, write_answer
 from codequarry.shared.errors import UsageError

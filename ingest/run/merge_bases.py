@@ -15,7 +15,7 @@ from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.catalog.merge_bases import MergeBase, known_merge_base, read_merge_bases, save_merge_bases
 from codequarry.shared.catalog.pull_requests import change_pull_request, read_pull_request
 from codequarry.shared.catalog.repositories import Repository
-from codequarry.shared.errors import GitError
+from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head
@@ -25,6 +25,8 @@ from codequarry.shared.versions.refs import Ref
 # found when a comparison asks for them.
 MOST_VERSIONS = 20
 MOST_SECONDS = 0.2
+# A run that has published does not fail because of a merge base.
+PASSED_OVER = (GitError, LimitExceeded)
 
 
 def note_merge_bases(run: Run) -> None:
@@ -39,7 +41,7 @@ def note_merge_bases(run: Run) -> None:
     commits = {version: _published(head, repo.name, version) for version in versions}
     _note(store, repo.id, mirror, ((partner, commit) for partner in commits.values() if partner not in ("", commit)))
     if run.source.ref.kind == "pull" and (target := commits[versions[0]]):
-        with suppress(GitError):
+        with suppress(*PASSED_OVER):
             _note_pull(store, repo.id, mirror, target, commit, run.source.ref.value)
 
 
@@ -87,7 +89,7 @@ def _found(mirror: Mirror, pairs: Sequence[tuple[str, str]]) -> Iterator[MergeBa
     until = time.monotonic() + MOST_SECONDS
     for pair in pairs:
         if time.monotonic() < until:
-            with suppress(GitError):  # the mirror of another machine may have that version
+            with suppress(*PASSED_OVER):  # the mirror of another machine may have that version
                 yield _merge_base(mirror, *pair)
 
 

@@ -6,7 +6,7 @@ from itertools import islice, product
 
 from codequarry.search_api.search.counterparts import Side, is_absent, same_place
 from codequarry.search_api.search.likeness import shared_lines
-from codequarry.search_api.search.moves import CERTAIN, MIN_LIKENESS, Counterparts, Prints, alike_pieces, match
+from codequarry.search_api.search.moves import CERTAIN, MIN_LIKENESS, Counterparts, Prints, alike_pieces, pair_up
 from codequarry.shared.model import Chunk
 
 # A text or name that many chunks share is weak evidence of a move, so only the first chunks are considered.
@@ -37,7 +37,7 @@ def find_moves(removed: Sequence[Chunk], added: Sequence[Chunk], before: Side, a
         *(Counterparts(*pair) for pair in _by_name(removed, renamed, after)),
         *(Counterparts(*reversed(pair)) for pair in _by_name(added, names_before, before)),
     ]
-    certain = match(named, renamed, is_real, prints, CERTAIN)
+    certain = pair_up(named, renamed, is_real, prints, CERTAIN)
     # Comparing code with code is slower, so it is left for what no text or name has found.
     known = {chunk.id for pieces in certain for chunk in (pieces.before, pieces.after)}
     gone, new = ([chunk for chunk in chunks if chunk.id not in known] for chunks in (removed, added))
@@ -48,7 +48,7 @@ def find_moves(removed: Sequence[Chunk], added: Sequence[Chunk], before: Side, a
         *(Counterparts(*reversed(pair)) for pair in _alike_in_file(new, names_before, after, before, prints)),
     ]
     left = (pieces for pieces in alike if known.isdisjoint((pieces.before.id, pieces.after.id)))
-    found = certain + match(left, renamed, is_real, prints)
+    found = certain + pair_up(left, renamed, is_real, prints)
     known = {chunk.id for pieces in found for chunk in (pieces.before, pieces.after)}
     gone, new = ([chunk for chunk in chunks if chunk.id not in known] for chunks in (removed, added))
     found += (Counterparts(chunk, other) for chunk, other in _in_renamed_file(gone, renamed, after))

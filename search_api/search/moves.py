@@ -65,7 +65,7 @@ class _Pair:
         return -self.strength, before.path, before.ordinal, after.path, after.ordinal
 
 
-def match(
+def pair_up(
     candidates: Iterable[Counterparts],
     renamed_files: Mapping[str, str],
     is_real: Callable[[Counterparts], bool],

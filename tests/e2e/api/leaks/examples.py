@@ -60,6 +60,9 @@ def _searches(commits: Commits) -> Iterator[Example]:
             yield _search("retry", filters={"commit": text, "repo": "core"})
             yield _search("retry", filters={"ref": text, "repo": "vault"})
             yield _search("retry", filters={"repo": "core"}, min_commit=text, wait_ms=0)
+            for repo in ("core", "vault"):
+                filters = {"repo": repo}
+                yield _search("retry", "/search-code?index=true", filters=filters, min_commit=text, wait_ms=0)
             yield _search("retry", filters={"repo": "vault"}, min_commit=text, wait_ms=0)
     yield _search("retry", filters={"commit": "1234567"})
     yield _search("retry", min_commit="1234567", wait_ms=0)
@@ -79,9 +82,13 @@ def _comparisons(commits: Commits) -> Iterator[Example]:
     ends = ("main", "dev", "v1", "zanzibar-branch", "nope", commits["core/main"][:12], commits["vault/dev"])
     for (before, after), filters in product(product(ends, ends), ({}, {"repo": "core"}, {"repo": "vault"})):
         yield _search("retry step", "/diff-search", **{"from": before, "to": after, "filters": filters, "all": True})
+        ends_and_filters = {"from": before, "to": after, "filters": filters}
+        yield _search("retry step", "/diff-search?index=true", **ends_and_filters, wait_ms=0)
     for dots, filters in product(("..", "..."), ({}, {"repo": "core"}, {"repo": "vault"})):
         for versions in ("main{}dev", "{}dev", "v1{}main", "main{}zanzibar-branch", "{}" + commits["vault/dev"]):
-            yield _search("retry step", "/diff-search", range=versions.format(dots), filters=filters)
+            named = {"range": versions.format(dots), "filters": filters}
+            yield _search("retry step", "/diff-search", **named)
+            yield _search("retry step", "/diff-search?index=true", **named, wait_ms=0)
     for number in (7, 8):
         yield _search("retry step", "/diff-search", pull=number)
         yield _search("retry step", "/diff-search", pull=number, filters={"repo": "vault"})

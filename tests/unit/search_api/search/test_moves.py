@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from codequarry.search_api.search.likeness import containment, fingerprint, fingerprint_of, likeness, shared_lines
-from codequarry.search_api.search.moves import Counterparts, Prints, alike_pieces, match
+from codequarry.search_api.search.moves import Counterparts, Prints, alike_pieces, pair_up
 
 RETRY = "def {name}(job, attempt):\n    delay = base_delay * 2 ** attempt\n    scheduler.enqueue(job, delay)\n"
 FLUSH = "def {name}(buffer):\n    buffer.write_to(disk)\n    buffer.clear()\n"
@@ -23,7 +23,7 @@ def piece(make_chunk):
 
 
 def told(candidates, renamed=None, is_real=lambda _: True):
-    found = match([Counterparts(*pair) for pair in candidates], renamed or {}, is_real, Prints())
+    found = pair_up([Counterparts(*pair) for pair in candidates], renamed or {}, is_real, Prints())
     return {(pieces.before.id, pieces.after.id) for pieces in found}
 
 
