@@ -6,6 +6,7 @@ Reads are cached across searches and principals; each result omits what the prin
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from sys import intern
 from threading import Lock
 from time import monotonic
 from typing import TypeVar
@@ -37,9 +38,12 @@ from codequarry.shared.versions.transactions import TransactionRecord
 # scope of a search comes from the head document, which is never cached.
 MAX_AGE_SECONDS = 2.0
 # Summaries and records of published transactions never change, so only this weight bounds their cache. A publication
-# weighs 1, plus 1 for every hundred paths and commits in its record.
-MAX_KEPT = 4096
+# weighs 1, plus 1 for every hundred paths and commits in its record. Two hundred branches that each change ten thousand
+# paths weigh 20,200; a search of all of them reads all their records.
+MAX_WEIGHT = 32_768
 NAMES_A_UNIT = 100
+# Maximum number of cached commits that fetches have seen.
+MAX_KEPT = 4096
 # Maximum number of cached histories; each has at most the few hundred transactions that retention keeps.
 MAX_HISTORIES = 1024
 # Maximum number of principals whose view of the head document and catalog is cached.
@@ -170,15 +174,20 @@ class Catalog:
             kept = self._cache.publications.get(key)
         if kept is not None:
             return kept
-        read = Publication(read_transaction(self.store, timeline, number), read_summary(self.store, timeline, number))
+        read = Publication(self._record(timeline, number), read_summary(self.store, timeline, number))
         with self._cache.lock:
-            if self._cache.weight >= MAX_KEPT:
+            if self._cache.weight >= MAX_WEIGHT:
                 self._cache.publications.clear()
                 self._cache.weight = 0
             if read.record and read.summary:
                 self._cache.publications[key] = read
                 self._cache.weight += read.weight
         return read
+
+    def _record(self, timeline: int, number: int) -> TransactionRecord | None:
+        """Read a record; branches that replace the same paths share the texts of these paths in memory."""
+        record = read_transaction(self.store, timeline, number)
+        return replace(record, mask=tuple(map(intern, record.mask))) if record else None
 
     def points(self, head: Head, timeline: int) -> Sequence[Point]:
         """Return the transactions of a timeline that readers of ``head`` may request, oldest first."""

@@ -1,7 +1,7 @@
 """What is live in a snapshot: a mask over the arrays for rows, SQL for file records and single files."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.filters import RECALL_WEIGHTS
-from codequarry.shared.model import TOKEN_FIELDS, Layer, Snapshot
+from codequarry.shared.model import TOKEN_FIELDS, Layer, LayerState, Snapshot
 from codequarry.shared.store.embedded.columns import EMPTY, Bools, Columns, Ints
 from codequarry.shared.store.embedded.path_names import PathNames, globs_as_json
-from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch
+from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
 from codequarry.shared.versions.snapshots import OPEN
 
 # Snapshots whose masks are cached: the head and the few versions in use at any one time.
@@ -78,7 +78,8 @@ class ViewCache:
     def _live(self, connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> Bools:
         live = np.zeros(len(columns.timeline), np.bool_)
         for layer in snapshot.layers:
-            rows = live_mask(columns, layer, _path_ids(connection, layer))
+            names = self._paths.names(connection, int(columns.path.max(initial=0))) if layer.others else ()
+            rows = live_mask(columns, layer, _path_ids(connection, layer), names)
             if layer.allowed:
                 rows &= self._allowed(connection, columns, layer)
             live |= rows
@@ -122,62 +123,69 @@ def _sums(lengths: Ints, rows: Bools) -> NDArray[np.float64]:
     return sums
 
 
-def _path_ids(connection: apsw.Connection, layer: Layer) -> dict[str, int]:
-    """Return the ids of the paths in a layer's masks."""
-    masked = frozenset().union(*(state.mask for state in layer.states))
+def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:
+    """Return the ids of the paths in the mask of a layer's last state."""
+    masked = layer.states[-1].mask
     if not masked:
-        return {}
-    return dict(fetch(connection, f"SELECT path, id FROM path WHERE path IN {LISTED}", (as_json(masked),)))
+        return []
+    return fetch_first(connection, f"SELECT id FROM path WHERE path IN {LISTED}", (as_json(masked),))
 
 
-def live_mask(columns: Columns, layer: Layer, path_ids: Mapping[str, int]) -> Bools:
+def live_mask(columns: Columns, layer: Layer, masked_paths: list[int], names: Sequence[str | None] = ()) -> Bools:
     """Return which rows are live in ``layer``, ignoring allowed paths: ``snapshots.is_live`` over whole arrays.
 
-    ``path_ids`` has the ids of the paths in the layer's masks.
+    ``masked_paths`` are the paths in the mask of the last state; if there are others, ``names`` has the names of all.
     """
     hidden = np.array(sorted(layer.hidden), np.int32)
     live: Bools = _looked_up(layer.timelines, columns.timeline)
     live &= ~np.isin(columns.born, hidden)
     if layer.others:
         rows = np.flatnonzero(live)
-        live[rows] = _live_in_any(columns, rows, layer, path_ids, hidden)
+        died = columns.died[rows].copy()
+        died[np.isin(died, hidden)] = OPEN
+        live[rows] = _live_in_any(layer, columns.born[rows], died, columns.path[rows], masked_paths, names)
         return live
     live &= columns.born <= layer.at
     live &= (columns.died > layer.at) | np.isin(columns.died, hidden)
-    if masked := [path_ids[path] for path in layer.mask if path in path_ids]:
-        live &= ~_looked_up(masked, columns.path)
+    if masked_paths:
+        live &= ~_looked_up(masked_paths, columns.path)
     return live
 
 
 def _live_in_any(
-    columns: Columns, rows: NDArray[np.intp], layer: Layer, path_ids: Mapping[str, int], hidden: Ints
+    layer: Layer, born: Ints, died: Ints, paths: Ints, masked_paths: list[int], names: Sequence[str | None]
 ) -> Bools:
-    """Return which ``rows`` are live in any state of a layer; one pass decides all rows whose path is not masked."""
-    born, died, path = columns.born[rows], columns.died[rows].copy(), columns.path[rows].astype(np.int64)
-    died[np.isin(died, hidden)] = OPEN
+    """Return which rows are live in any state of a layer; most rows are decided by the last state in which they live.
+
+    Only the mask of the newest state applies to many rows. Few rows ended before it, so their paths are looked up.
+    """
     states = layer.states
     numbers = np.array([state.at for state in states], np.int64)
-    width = int(path.max(initial=0)) + 1
-    masked = np.array(
-        [
-            place * width + path_ids[name]
-            for place, state in enumerate(states)
-            for name in state.mask
-            if path_ids.get(name, width) < width
-        ],
-        np.int64,
-    )
-    live = np.zeros(len(rows), np.bool_)
     # The last state in which each row is not dead yet. A row that is masked there may be seen in an earlier state.
     last = np.searchsorted(numbers, died, side="left") - 1
     pending = np.flatnonzero((last >= 0) & (numbers[last] >= born))
-    while len(pending):
-        hides = np.isin(last[pending] * width + path[pending], masked)
-        live[pending[~hides]] = True
+    live = np.zeros(len(born), np.bool_)
+    live[pending] = True
+    newest = last[pending] == len(states) - 1
+    hides = newest & np.isin(paths[pending], masked_paths)
+    hides[~newest] = _masked(states, last[pending[~newest]], paths[pending[~newest]], names)
+    while hides.any():
         pending = pending[hides]
+        live[pending] = False
         last[pending] -= 1
         pending = pending[(last[pending] >= 0) & (numbers[last[pending]] >= born[pending])]
+        live[pending] = True
+        hides = _masked(states, last[pending], paths[pending], names)
     return live
+
+
+def _masked(states: Sequence[LayerState], places: NDArray[np.intp], paths: Ints, names: Sequence[str | None]) -> Bools:
+    """Return which of the paths are masked, each in the state at a place."""
+    width = len(names) + 1
+    pairs, inverse = np.unique(places.astype(np.int64) * width + paths, return_inverse=True)
+    hidden = [names[pair % width] in states[pair // width].mask for pair in pairs.tolist()]
+    masked: Bools = np.array(hidden, np.bool_)[inverse]
+    return masked
 
 
 def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -> Bools:

@@ -44,7 +44,9 @@ def test_the_mask_and_the_clause_match_the_definition(rows, layer):
         values = (place + 1, str(place), 0, timeline, born, died, path, 0)
         connection.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
     log_added(connection, records)
-    live = live_mask(ColumnCache().refreshed(connection), layer, {f"p{number}": number for number in range(1, 6)})
+    names = [None, *(f"p{number}" for number in range(1, 6))]
+    masked = [number for number, name in enumerate(names) if name in layer.states[-1].mask]
+    live = live_mask(ColumnCache().refreshed(connection), layer, masked, names)
     assert live[1:].tolist() == expected
     found = set()
     for clause, values in live_clauses(Snapshot((layer,))):
