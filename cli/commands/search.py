@@ -12,7 +12,6 @@ from codequarry.cli.options.search_options import (
     Branch,
     Commit,
     Languages,
-    Names,
     Paths,
     Pull,
     Repos,
@@ -20,6 +19,7 @@ from codequarry.cli.options.search_options import (
     Workspace,
     version_filter,
 )
+from codequarry.cli.options.version_options import Names
 from codequarry.cli.session.session import Json, load, log_warnings, workplace
 from codequarry.cli.terminal.console import note, write_answer
 from codequarry.shared.errors import UsageError
@@ -63,9 +63,9 @@ def search(  # one parameter per flag: the signature is the documentation
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Search the indexed repositories: the default branch of each, or a named version."""
+    """Search the indexed repositories: the default branch of each, or the named versions side by side."""
     filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "symbol_type": symbol_type}
-    filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
+    filters |= version_filter(branch, tag, commit, pull, workspace)
     options = {
         "top_k": top_k,
         "max_per_file": max_per_file,

@@ -64,6 +64,21 @@ def test_a_search_accepts_an_abbreviated_commit(place: Any) -> None:
     }
 
 
+def test_a_search_covers_all_named_versions(place: Any) -> None:
+    old, new = commit_of(place, "v1"), commit_of(place, "main")
+    for flags, places in (
+        (("--branch", "main", "--branch", "dev"), {"src/jobs/queue.py"}),
+        (("--branch", "main", "--tag", "v1"), {"src/queue.py", "src/jobs/queue.py"}),
+        (("--commit", old, "--commit", new), {"src/queue.py", "src/jobs/queue.py"}),
+        (("--branch", "dev", "--commit", old[:8]), {"src/queue.py", "src/jobs/queue.py"}),
+    ):
+        answer = place.run("search", "take_job", *flags, "--json").json
+        assert {hit["path"] for hit in answer["results"] if hit["symbol_name"] == "take_job"} == places
+        assert len(answer["freshness"]) == 2
+    near = place.run("embed-check", "take_job", "--nearest", "--branch", "dev", "--tag", "v1", "--json").json
+    assert {"src/queue.py", "src/jobs/queue.py", "src/dev.py"} <= {hit["path"] for hit in near["results"]}
+
+
 def test_the_files_of_a_version_equal_gits_listing(place: Any) -> None:
     listing = place.work_tree("project").git("ls-tree", "-r", "dev").splitlines()
     expected = {line.split("\t")[1]: line.split()[2] for line in listing}
@@ -83,6 +98,15 @@ def test_the_chunks_of_a_version_are_listed(place: Any) -> None:
 def test_two_versions_at_once_or_an_unknown_version_are_refused(place: Any) -> None:
     both = place.run("files", "project", "--branch", "dev", "--tag", "v1")
     assert both.code == 2 and "mutually exclusive" in both.error
+    for command in (
+        ("files", "project"),
+        ("chunks", "project", "src/retry.py"),
+        ("fsck", "project"),
+        ("repos", "rm", "project"),
+        ("repos", "add", "project"),
+    ):
+        twice = place.run(*command, "--tag", "v1", "--tag", "v2")
+        assert twice.code == 2 and "--tag is given 2 times: name one version" in twice.error
     missing = place.run("search", "x", "--branch", "nope", "--repo", "project")
     assert missing.code == 1
     assert "branches main, dev" in missing.error and "--branch nope" in missing.error
