@@ -17,11 +17,12 @@ from codequarry.ingest.git.remote import (
     default_branch,
     git_name,
     pulls_at,
+    raise_damaged,
     raise_not_found,
 )
 from codequarry.ingest.git.view import served_view
 from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
-from codequarry.shared.versions.refs import Ref, check_ref, commit_digits
+from codequarry.shared.versions.refs import Ref, check_ref, commit_digits, is_null_commit
 
 # Where the mirror keeps fetched versions. The names are flat: the origin may replace a branch `a` with a branch `a/b`.
 VERSIONS = "refs/codequarry/versions/"
@@ -100,6 +101,8 @@ def _place(ref: Ref) -> str:
 def _fetch_tip(access: RemoteAccess, ref: Ref, tip: str, names: tuple[str, str], listing: Listing) -> Fetched:
     source, target = names
     mirror = access.mirror
+    if is_null_commit(tip):
+        raise_damaged(access, source)
     with access.locked() as lock:
         commit = mirror.commit_of(target)
         if commit != tip:

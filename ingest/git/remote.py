@@ -12,7 +12,7 @@ from codequarry.ingest.git.default_branch import choose_default
 from codequarry.ingest.git.mirrors import RemoteAccess
 from codequarry.ingest.git.paths import printable, raw
 from codequarry.ingest.git.plain_files import read_line
-from codequarry.shared.errors import NotAtOrigin
+from codequarry.shared.errors import GitError, NotAtOrigin
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref
 
 # A server that takes longer to list its refs is considered silent; a clone may take much longer.
@@ -130,11 +130,16 @@ def raise_not_found(access: RemoteAccess, ref: Ref | None, *, is_default: bool =
         raise NotAtOrigin(f"{origin.url} {_without_branches(access)}")
     names = sorted(name.removeprefix(prefix) for name in tips if not name.endswith(PEELED))
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    problem = f"{origin.url} has no {kind} {ref.value}" if ref else _without_head(access)
+    problem = f"{origin.url} has no {kind} {ref.value}" if ref else _without_head(access, tips)
     known = f"it has {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}"
     if ref and is_default:
         raise NotAtOrigin(f"{problem}, the default branch; choose another with --branch B --default: {known}")
     raise NotAtOrigin(f"{problem}; {known}")
+
+
+def raise_damaged(access: RemoteAccess, name: str) -> NoReturn:
+    """Raise GitError for a ref that names no commit."""
+    raise GitError(f"{name} of {access.origin.url} is damaged: it names no commit; run `git fsck` there")
 
 
 def pulls_at(access: RemoteAccess, digits: str) -> dict[str, str]:
@@ -143,13 +148,15 @@ def pulls_at(access: RemoteAccess, digits: str) -> dict[str, str]:
     return {commit: name for name, commit in tips.items() if commit.startswith(digits)}
 
 
-def _without_head(access: RemoteAccess) -> str:
+def _without_head(access: RemoteAccess, tips: Mapping[str, str]) -> str:
     checkout = access.checkout()
     if checkout is None:
         return f"{access.origin.url} has a HEAD without commits: name a branch with --branch"
     line = read_line(checkout.folder / HEAD) or ""
-    name = line.removeprefix(SYMBOLIC)
-    shown = f" {printable(os.fsencode(name.removeprefix(HEADS)))}" if name not in (line, REFTABLE_HEAD) else ""
+    name = printable(os.fsencode(line.removeprefix(SYMBOLIC)))
+    if name in tips:
+        raise_damaged(access, name)
+    shown = f" {name.removeprefix(HEADS)}" if line.startswith(SYMBOLIC) and name != REFTABLE_HEAD else ""
     problem = f"the checked-out branch{shown} of {access.origin.url} has no commits yet"
     return f"{problem}: commit something, or name another branch with --branch"
 
