@@ -11,7 +11,6 @@ from codequarry.cli.options.search_options import (
     Branch,
     Commit,
     Languages,
-    Names,
     Paths,
     Pull,
     Repos,
@@ -20,6 +19,7 @@ from codequarry.cli.options.search_options import (
     version_filter,
     versions_filter,
 )
+from codequarry.cli.options.version_options import Names
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal.console import count, note, safe_line, write, write_answer
 
