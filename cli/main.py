@@ -20,6 +20,7 @@ from codequarry.cli.commands import (
     index,
     jobs,
     keys,
+    log,
     mcp,
     migrate,
     models,
@@ -84,6 +85,13 @@ _add(
     "where parse_request --repo codequarry",
     "where Store.load --branch 'release/*'",
     "where retry_delay --path src/ --json",
+)
+_add(
+    "log",
+    log.log,
+    "log parse_request --repo codequarry",
+    "log Store.load --path 'src/*' --branch dev",
+    "log retry_delay --no-git --limit 5 --json",
 )
 _add(
     "embed-check",

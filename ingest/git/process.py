@@ -6,6 +6,7 @@ reads our own mirror. The process that reads files imports this module, which th
 
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from codequarry.ingest.git.child_guardian import GUARDIAN
 from codequarry.shared.errors import GitError, LimitExceeded
@@ -28,6 +30,7 @@ BEGIN_WHEN_WATCHED = (
 GO = b"go\n"
 # A shell's exit code for a command that does not exist.
 NOT_FOUND = 127
+_READ_BYTES = 65_536
 NO_GIT = "git is not installed, or not in PATH"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SET_TOKEN = "set CODEQUARRY_GIT__TOKEN, or (needed if a request named the origin) the host's token in [git.tokens]"
@@ -89,18 +92,7 @@ def run_git(
     helpers. It inherits the descriptors ``keep_open``: a lock lasts until the last process that holds it ends.
     """
     command = ("git", *arguments)
-    try:
-        process = subprocess.Popen(
-            command if data is not None else (*BEGIN_WHEN_WATCHED, *command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(environment),
-            start_new_session=True,
-            pass_fds=tuple(keep_open),
-        )
-    except FileNotFoundError:
-        raise GitError(NO_GIT) from None
+    process = _start(command if data is not None else (*BEGIN_WHEN_WATCHED, *command), environment, keep_open)
     try:
         with GUARDIAN.watching(process.pid):
             if data is None:
@@ -114,13 +106,83 @@ def run_git(
     except BaseException:
         _end(process)
         raise
-    if process.returncode == NOT_FOUND:
+    _check_exit(process.returncode, complaint, what)
+    return output
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedOutput:
+    """The output of a command, of which only the beginning was read if it was ``stopped`` by a limit."""
+
+    output: bytes
+    stopped: Literal["", "time", "size"] = ""
+
+
+def run_git_bounded(
+    arguments: Sequence[str], environment: Mapping[str, str], seconds: float, most_bytes: int, *, what: str
+) -> BoundedOutput:
+    """Run git until it ends, ``seconds`` have passed or it has written ``most_bytes``; raise errors like ``run_git``.
+
+    What git wrote before it was stopped is returned, for commands that write the most wanted lines first.
+    """
+    process = _start((*BEGIN_WHEN_WATCHED, "git", *arguments), environment)
+    assert process.stdout is not None and process.stderr is not None, "git was started with pipes"
+    written: dict[int, bytearray] = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    output, complaint = written.values()
+    stopped: Literal["", "time", "size"] = ""
+    try:
+        with GUARDIAN.watching(process.pid):
+            _begin(process)
+            deadline = time.monotonic() + seconds
+            reading = set(written)
+            while reading and not stopped:
+                left = deadline - time.monotonic()
+                for descriptor in select.select(list(reading), [], [], max(0.0, min(left, LOOK_SECONDS)))[0]:
+                    data = os.read(descriptor, _READ_BYTES)
+                    written[descriptor] += data
+                    if not data:
+                        reading.remove(descriptor)
+                check_stop()
+                if len(output) > most_bytes or len(complaint) > most_bytes:
+                    stopped = "size"
+                elif reading and left <= 0:
+                    stopped = "time"
+            if not stopped:
+                process.wait()
+    except BaseException:
+        _end(process)
+        raise
+    _end(process)
+    if not stopped:
+        _check_exit(process.returncode, bytes(complaint), what)
+    return BoundedOutput(bytes(output[:most_bytes]), stopped)
+
+
+def _start(
+    command: Sequence[str], environment: Mapping[str, str], keep_open: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(environment),
+            start_new_session=True,
+            pass_fds=tuple(keep_open),
+        )
+    except FileNotFoundError:
+        raise GitError(NO_GIT) from None
+
+
+def _check_exit(code: int, complaint: bytes, what: str) -> None:
+    """Raise the error of a command that failed."""
+    if code == NOT_FOUND:
         raise GitError(NO_GIT)
-    if process.returncode:
+    if code:
         if _NO_MEMORY in complaint:
             raise LimitExceeded(f"{what}: git needs more memory than [git] memory_bytes allows")
         raise GitError(f"{what}: {explain(complaint)}")
-    return output
 
 
 def _begin(process: subprocess.Popen[bytes]) -> None:

@@ -70,6 +70,13 @@ class RowReader(Protocol):
         """
         ...
 
+    def symbol_lives(self, timelines: Collection[int], symbol: str) -> Iterator[StoredRow]:
+        """Yield the rows of ``timelines`` whose symbol is ``symbol`` or that define it, dead or alive.
+
+        The order is by timeline, ``born``, path and place in the file; a strided chunk has only its first stride.
+        """
+        ...
+
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order, each once (a strided chunk by its first stride)."""
         ...

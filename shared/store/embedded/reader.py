@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.filters import accepted_values
-from codequarry.shared.model import Chunk, FileRecord, Filters, Snapshot
+from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
 from codequarry.shared.store.embedded.batch import FIELD, field_key
 from codequarry.shared.store.embedded.columns import Bools, Columns
 from codequarry.shared.store.embedded.live_rows import live_clauses
@@ -16,7 +16,7 @@ from codequarry.shared.store.embedded.path_names import PathNames
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.postings import PostingReader
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_first
-from codequarry.shared.store.records import StoredFile
+from codequarry.shared.store.records import StoredFile, StoredRow
 
 # The columns in the order of FileRecord's fields.
 FILE_FIELDS = "repo, path.path, blob, verdict, rows, rules, timeline, born, language, size, lines, detail"
@@ -30,6 +30,12 @@ _BODIES = (
     "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
     " WHERE path.path = ? AND stride = 0"
 )
+_SYMBOL_LIVES = (
+    "SELECT timeline, born, died, vector.key, payload.body FROM chunk JOIN payload ON payload.row = chunk.row"
+    f" JOIN vector ON vector.slot = chunk.slot WHERE chunk.row IN {LISTED} AND stride = 0 AND +timeline IN {LISTED}"
+)
+# The fields that name what a chunk declares.
+_SYMBOL_FIELDS = ("symbol_name", "defines")
 # Two versions may hold the same chunk; a search of both returns it once.
 _FIRST_CHUNKS = (
     "SELECT payload.body FROM (SELECT path.path AS place, MIN(chunk.row) AS row FROM chunk"
@@ -84,6 +90,19 @@ def chunks_at(connection: apsw.Connection, rows: NDArray[np.intp], limit: int) -
     """Return at most ``limit`` chunks of the given rows, sorted by path and place in the file."""
     bodies = fetch_first(connection, _FIRST_CHUNKS, (as_json(rows.tolist()), limit))
     return sorted((decode(body)[0] for body in bodies), key=_place)
+
+
+def symbol_lives(
+    connection: apsw.Connection, postings: PostingReader, timelines: Collection[int], symbol: str
+) -> list[StoredRow]:
+    """Return the rows of ``timelines`` that declare ``symbol``, dead or alive, each by its first stride."""
+    keys = [field_key(name, symbol) for name in _SYMBOL_FIELDS]
+    rows = {row for posting in postings.read(connection, FIELD, keys).values() for row in posting.rows.tolist()}
+    lives: list[StoredRow] = []
+    for timeline, born, died, key, body in fetch(connection, _SYMBOL_LIVES, (as_json(rows), as_json(timelines))):
+        chunk, tokens = decode(body)
+        lives.append(StoredRow(ChunkRow(chunk, tokens, timeline, born, key), died))
+    return sorted(lives, key=lambda life: (life.row.timeline, life.row.born, *_place(life.row.chunk)))
 
 
 def _place(chunk: Chunk) -> tuple[str, int, int, str]:

@@ -198,6 +198,11 @@ class EmbeddedStore:
         with self._database.reading() as connection:
             return reader.files_of(connection, timeline, number)
 
+    def symbol_lives(self, timelines: Collection[int], symbol: str) -> Iterator[StoredRow]:
+        """Return the rows of ``timelines`` that declare ``symbol``, dead or alive."""
+        with self._database.reading() as connection:
+            return iter(reader.symbol_lives(connection, self._postings, timelines, symbol))
+
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order."""
         with self._database.reading() as connection:

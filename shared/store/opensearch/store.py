@@ -227,6 +227,10 @@ class OpenSearchStore:
         body = {"query": query, "sort": ["path", "timeline", "born"]}
         return (record_of(hit["_source"]) for hit in every_hit(self.indices, self.indices.files, body))
 
+    def symbol_lives(self, timelines: Collection[int], symbol: str) -> Iterator[StoredRow]:
+        """Yield the rows of ``timelines`` that declare ``symbol``, dead or alive."""
+        return inventory.symbol_lives(self.indices, timelines, symbol)
+
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order, without duplicates."""
         one_file: list[EngineClause] = [{"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE]

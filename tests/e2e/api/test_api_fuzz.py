@@ -50,6 +50,7 @@ OPERATIONS = [
     ("POST", "/search-code"),
     ("POST", "/diff-search"),
     ("GET", "/symbols/versions"),
+    ("GET", "/symbols/history"),
     ("GET", "/repos"),
     ("POST", "/repos"),
     ("DELETE", "/repos/{name}"),

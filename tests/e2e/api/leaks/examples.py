@@ -95,6 +95,17 @@ def _comparisons(commits: Commits) -> Iterator[Example]:
     yield Example("POST", "/diff-search", {"query": "x"})
 
 
+def _symbol_histories(commits: Commits) -> Iterator[Example]:
+    names = ("retry_later", "ZanzibarRetrier.retry_later", "XylophoneKeys", "kumquat_step_1", "page", "nobody_wrote_it")
+    filters = ("", "&repo=core", "&repo=vault", "&path=secret/", "&language=python", "&branch=dev", "&limit=1",
+               "&branch=zanzibar-branch", "&ref=main&ref=dev", f"&commit={commits['core/main'][:12]}",
+               f"&commit={commits['vault/dev']}", "&cursor=zanzibar")  # fmt: skip
+    for name, asked in product(names, filters):
+        yield Example("GET", f"/symbols/history?name={name}{asked}")
+    for asked in ("", "?name=", "?name=1", "?name=load&zanzibar=1"):
+        yield Example("GET", f"/symbols/history{asked}")
+
+
 def _jobs(_: Commits) -> Iterator[Example]:
     for query in ("", "?state=failed", "?state=queued&state=running", "?repo=core", "?repo=vault", "?repo=nowhere",
                   "?limit=1", "?limit=0", "?zanzibar=1"):  # fmt: skip
@@ -119,6 +130,14 @@ def _adding(_: Commits) -> Iterator[Example]:
     yield Example("POST", "/repos", {})
 
 
+def _symbol_versions(_: Commits) -> Iterator[Example]:
+    names = ("retry_later", "Retrier.retry_later", "XylophoneKeys", "ZanzibarRetrier", "step_3", "nowhere")
+    for name in names:
+        for asked in ("", "&repo=core", "&repo=vault", "&ref=main", "&ref=feature/*", "&path=secret/**"):
+            yield Example("GET", f"/symbols/versions?name={name}{asked}")
+    yield Example("GET", "/symbols/versions?repo=vault")
+
+
 def _plain(method: str, *paths: str) -> Callable[[Commits], Iterator[Example]]:
     return lambda _: (Example(method, path) for path in paths)
 
@@ -131,6 +150,8 @@ EXAMPLES: Mapping[str, Callable[[Commits], Iterator[Example]]] = MappingProxyTyp
         "GET /deliveries": _plain("GET", "/deliveries", "/deliveries?limit=1"),
         "POST /search-code": _searches,
         "POST /diff-search": _comparisons,
+        "GET /symbols/versions": _symbol_versions,
+        "GET /symbols/history": _symbol_histories,
         "POST /repos": _adding,
         "POST /jobs/<job_id>/retry": _each_job("/jobs/{}/retry", "POST"),
         "POST /jobs/<job_id>/cancel": _each_job("/jobs/{}/cancel", "POST"),

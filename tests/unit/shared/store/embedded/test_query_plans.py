@@ -20,6 +20,7 @@ PLANS = {
     f"UPDATE file SET died = 1 WHERE {lifetimes._RETIRED}": "file_died (timeline=? AND died=?)",
     f"SELECT row FROM chunk WHERE {deletion._COLLECTABLE} LIMIT ?": "chunk_died (timeline=? AND died<?)",
     f"SELECT row FROM file WHERE {deletion._COLLECTABLE} LIMIT ?": "file_died (timeline=? AND died<?)",
+    reader._SYMBOL_LIVES: "chunk USING INTEGER PRIMARY KEY (rowid=?)",
     inventory._ROWS: "chunk_born (timeline=? AND born=? AND rowid>?)",
     inventory._RECORDS: "file_born (timeline=? AND born=? AND rowid>?)",
 }
