@@ -192,3 +192,18 @@ class TestMany:
         expected = [row for row, born, died in rows if is_live(layer, 1, born, died, row.chunk.path)]
         assert 100 < len(expected) < 290
         check(Snapshot((layer,)), expected)
+
+    def test_what_an_open_transaction_retired_is_seen_in_older_states_once_it_is_published(
+        self, store, make_row, write, check
+    ):
+        """A store may remember what a published transaction retired, but not what an open one did so far."""
+        rows = [make_row(f"common {path}", path, timeline=1, born=1) for path in PATHS[:2]]
+        write(store, *rows)
+        store.retire(1, 5, [PATHS[0]], [])
+        store.refresh()
+        open_layer = Layer((1,), 6, frozenset({5}), others=(LayerState(2),))
+        check(Snapshot((open_layer,)), rows)
+        store.retire(1, 5, [PATHS[1]], [])
+        store.refresh()
+        check(Snapshot((replace(open_layer, hidden=frozenset()),)), rows)
+        check(Snapshot((Layer((1,), 6),)), [])

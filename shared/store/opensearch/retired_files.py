@@ -1,6 +1,7 @@
-"""The file versions that a timeline retired between two of its states, cached: they never change."""
+"""The file versions that published transactions of a timeline retired, cached: they never change."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
@@ -11,6 +12,12 @@ from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import every_hit
 from codequarry.shared.store.opensearch.snapshot_clauses import FileLife, snapshot_parts
 
+RetirementRange = tuple[str, int, int, int, frozenset[int]]
+"""An index of file records, a timeline, the numbers after and up to which it retired files, and those that are hidden.
+
+Once an open transaction is published, its number is no longer hidden, and the range is read again.
+"""
+
 # File versions in the cache: each takes about a hundred bytes.
 MAX_KEPT = 500_000
 
@@ -19,21 +26,25 @@ MAX_KEPT = 500_000
 class RetiredFileCache:
     """The file versions of recent ranges; shared by all requests to one store."""
 
-    _kept: OrderedDict[tuple[str, int, int, int], list[FileLife]] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[RetirementRange, list[FileLife]] = field(default_factory=OrderedDict)
     _size: int = 0
     _lock: Lock = field(default_factory=Lock)
 
     def parts(self, indices: Indices, snapshot: Snapshot) -> list[EngineClause]:
         """Return the clauses for the live rows of a snapshot (``snapshot_parts``)."""
-        return snapshot_parts(snapshot, lambda timeline, after, until: self._read(indices, timeline, after, until))
 
-    def _read(self, indices: Indices, timeline: int, after: int, until: int) -> list[FileLife]:
-        key = (indices.files, timeline, after, until)
+        def retired(timeline: int, after: int, until: int, hidden: frozenset[int]) -> Sequence[FileLife]:
+            within = frozenset(number for number in hidden if after < number <= until)
+            return self._read(indices, (indices.files, timeline, after, until, within))
+
+        return snapshot_parts(snapshot, retired)
+
+    def _read(self, indices: Indices, key: RetirementRange) -> list[FileLife]:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        found = _retired(indices, timeline, after, until)
+        found = _retired(indices, key)
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = found
@@ -43,8 +54,8 @@ class RetiredFileCache:
         return found
 
 
-def _retired(indices: Indices, timeline: int, after: int, until: int) -> list[FileLife]:
-    """Read the file versions; what an open transaction retired is among them, because it may be undone later."""
+def _retired(indices: Indices, key: RetirementRange) -> list[FileLife]:
+    _, timeline, after, until, hidden = key
     died = {"range": {"died": {"gt": after, "lte": until}}}
     body: dict[str, Any] = {
         "query": {"bool": {"filter": [{"term": {"timeline": timeline}}, died]}},
@@ -52,4 +63,4 @@ def _retired(indices: Indices, timeline: int, after: int, until: int) -> list[Fi
         "_source": ["path", "born", "died"],
     }
     sources = (hit["_source"] for hit in every_hit(indices, indices.files, body))
-    return [(source["path"], source["born"], source["died"]) for source in sources]
+    return [(source["path"], source["born"], source["died"]) for source in sources if source["died"] not in hidden]

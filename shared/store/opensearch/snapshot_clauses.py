@@ -19,8 +19,8 @@ from codequarry.shared.versions.snapshots import disjoint
 FileLife = tuple[str, int, int]
 """A path, and the numbers that wrote and retired a version of the file."""
 
-RetiredFiles = Callable[[int, int, int], Sequence[FileLife]]
-"""Returns the file versions of a timeline that were retired after one number and up to another."""
+RetiredFiles = Callable[[int, int, int, frozenset[int]], Sequence[FileLife]]
+"""Returns the file versions of a timeline that were retired after one number and up to another, not by hidden ones."""
 
 
 def snapshot_parts(snapshot: Snapshot, retired: RetiredFiles) -> list[EngineClause]:
@@ -45,8 +45,8 @@ def _clauses_of_layer(layer: Layer, retired: RetiredFiles) -> Iterator[EngineCla
     yield _framed(layer, layer.timelines, [_live_at_last(states, hidden)])
     if len(states) > 1:
         for timeline in layer.timelines:
-            lives = retired(timeline, states[0].at, states[-1].at)
-            seen = _seen_dead(states, [life for life in lives if not {life[1], life[2]} & layer.hidden])
+            lives = retired(timeline, states[0].at, states[-1].at, layer.hidden)
+            seen = _seen_dead(states, [life for life in lives if life[1] not in layer.hidden])
             yield from _in_groups(layer, timeline, seen)
 
 

@@ -46,11 +46,11 @@ def rows_of(histories):
 def parts_of(seen, rows):
     """Return the clauses of a snapshot of a store that has some rows."""
 
-    def retired(timeline, after, until):
+    def retired(timeline, after, until, hidden):
         return [
             (row["path"], row["born"], row["died"])
             for row in rows
-            if row["timeline"] == timeline and after < row["died"] <= until
+            if row["timeline"] == timeline and after < row["died"] <= until and row["died"] not in hidden
         ]
 
     return snapshot_parts(seen, retired)
