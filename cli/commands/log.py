@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codequarry.cli.options.search_options import Branch, Commit, Languages, Paths, Repos, Tag, version_filter
+from codequarry.cli.options.search_options import (
+    Branch,
+    Commit,
+    Languages,
+    Paths,
+    Pull,
+    Repos,
+    Tag,
+    Workspace,
+    version_filter,
+)
 from codequarry.cli.session.session import Json, Workplace, load, workplace
 from codequarry.cli.terminal.console import write_answer
 
@@ -36,6 +46,8 @@ def log(
     branch: Branch = None,
     tag: Tag = None,
     commit: Commit = None,
+    pull: Pull = None,
+    workspace: Workspace = None,
     git: AskGit = None,
     git_seconds: Seconds = DEFAULT_SECONDS,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, metavar="N", help="At most N events.")] = 100,
@@ -47,7 +59,8 @@ def log(
     It is the history of the default branch, unless you name other versions. A change lies among the commits between two
     indexed heads. What happened before the first of them only git can tell: it is asked for the log of the lines.
     """
-    filters = {"repo": repo, "language": language, "path": path} | version_filter(branch, tag, commit, None, None)
+    filters = {"repo": repo, "language": language, "path": path}
+    filters |= version_filter(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
         from codequarry.search_api.query.history_request import history_request
         from codequarry.search_api.search.engine import SearchEngine
@@ -67,7 +80,9 @@ def log(
 def _with_git(place: Workplace, answer: "SymbolHistory", wanted: bool | None, seconds: float) -> "SymbolHistory":
     """Return the answer with what git says about it, or with the reason why git was not asked."""
     if wanted is False:
-        return replace(answer, beyond_reason="--no-git was given")
+        from codequarry.cli.terminal.symbol_log import NO_GIT
+
+        return replace(answer, beyond_reason=NO_GIT)
     if wanted is None and answer.total > 1:
         return replace(answer, beyond_reason="the name means several declarations; narrow it, or use --git")
     from codequarry.cli.session.earlier_history import ask_git

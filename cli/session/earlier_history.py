@@ -40,6 +40,8 @@ def ask_git(place: Workplace, answer: "SymbolHistory", seconds: float) -> "Symbo
         ]
     lacking = sorted(repos - mirrors.keys())
     reason = f"this machine has no mirror of {', '.join(lacking)}" if lacking else None
+    if mirrors and monotonic() >= deadline:
+        reason = f"git was stopped after {seconds:g} s; --git-seconds gives it more"
     return replace(answer, declarations=tuple(told), beyond_reason=reason)
 
 
@@ -102,7 +104,7 @@ class _Teller:
         """Return the commits between two heads that touched the lines; None if that is unknown."""
         from codequarry.shared.errors import GitError
 
-        if event.range is None or event.after is None or not event.previous_commit:
+        if event.range is None or event.after is None or not event.previous_commit or not self._left():
             return None
         try:
             found = self._log(event.after, event.previous_commit)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         SymbolHistory,
     )
 
+# The reason why git was not asked if the user did not want it.
+NO_GIT = "--no-git was given"
 DATE_CHARACTERS = len("2026-01-31")
 EVENT_CHARACTERS = len("appeared")
 # Commits of an event stand below its own.
@@ -33,8 +35,8 @@ def show_history(answer: "SymbolHistory", symbol: str) -> None:
     if answer.total > 1:
         hint = "narrow with --repo, --path or a longer name such as Class.method"
         note(f"{safe_line(symbol)} means {count(answer.total, 'declaration')}; {hint}")
-    if answer.beyond_reason and any(_begins_here(history) for history in answer.declarations):
-        note(f"earlier commits are not listed: {answer.beyond_reason}")
+    if answer.beyond_reason and answer.beyond_reason != NO_GIT:
+        note(f"earlier commits and authors may be missing: {answer.beyond_reason}")
     if answer.next_cursor:
         note(f"{count(answer.total_events, 'event')} in total; more: --cursor {answer.next_cursor}")
 
@@ -59,7 +61,8 @@ def _show(history: "DeclarationHistory") -> None:
     if beyond is None:
         write(f"    the history begins at {short(begins.commit)}, {_BEGINNINGS[begins.reason]}")
         return
-    for commit in beyond.commits:
+    shown = history.events[-1].commit  # the event has said who made it
+    for commit in (commit for commit in beyond.commits if commit.commit != shown):
         write(f"    {commit.commit_date[:DATE_CHARACTERS]}  {_line_commit(commit)}")
     if not beyond.complete:
         write(f"    earlier commits may be missing: {safe_line(beyond.reason or '')}")

@@ -1,5 +1,6 @@
 """`codequarry log` as a person uses it, over a repository indexed commit by commit."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -54,7 +55,8 @@ def test_without_git_the_history_begins_at_the_first_indexed_commit(place: Any) 
     lines = outcome.out.splitlines()
     assert len(lines) == 5 and all("indexed 20" in line for line in lines[1:4])
     assert "the history begins at" in lines[-1]
-    assert "--no-git was given" in outcome.err
+    assert outcome.err == ""
+    assert place.run("log", "retry_delay", "--no-git", "--json").json["beyond_reason"] == "--no-git was given"
 
 
 def test_json_is_the_answer_of_the_service_with_what_git_says(place: Any) -> None:
@@ -75,8 +77,29 @@ def test_a_branch_shows_where_it_differs_from_its_base(place: Any) -> None:
 
 
 def test_git_stops_at_its_limit_and_says_so(place: Any) -> None:
-    item = place.run("log", "retry_delay", "--git-seconds", "0.000001", "--json")
-    assert item.code == 2 and "git-seconds" in item.err
+    slow = place.folder / "slow"
+    slow.mkdir()
+    (slow / "git").write_text('#!/bin/sh\ncase "$*" in *-L1,3*) sleep 100;; esac\nPATH=${PATH#*:} exec git "$@"\n')
+    (slow / "git").chmod(0o755)
+    path = {"PATH": f"{slow}:{os.environ['PATH']}"}
+    body = place.run("log", "retry_delay", "--git-seconds", "1", "--json", variables=path).json
+    (item,) = body["declarations"]
+    assert item["beyond"] == {
+        "commits": [], "complete": False, "reason": "git was stopped after 1 s, before it found a commit",
+    }  # fmt: skip
+    assert body["beyond_reason"].startswith("git was stopped after 1 s")
+    assert [event["commits"] for event in item["events"]] == [None, None, None]
+    assert place.run("log", "retry_delay", "--git-seconds", "0").code == 2
+
+
+def test_without_a_mirror_the_index_still_answers(place: Any) -> None:
+    moved = place.folder / "mirrors"
+    (folder,) = place.folder.rglob("project-*.git")
+    folder.rename(moved)
+    body = place.run("log", "retry_delay", "--json").json
+    moved.rename(folder)
+    assert [event["event"] for event in body["declarations"][0]["events"]] == ["moved", "changed", "present"]
+    assert body["beyond_reason"] == "this machine has no mirror of project"
 
 
 def test_several_declarations_come_with_a_hint(place: Any) -> None:
@@ -101,7 +124,7 @@ def test_pages_continue_with_the_cursor(place: Any) -> None:
 
 def test_wrong_use_is_told_in_one_line(place: Any) -> None:
     assert place.run("log", "1").code == 2
-    assert place.run("log", "retry_delay", "--branch", "a", "--tag", "b").code == 2
+    assert place.run("log", "retry_delay", "--limit", "0").code == 2
     missing = place.run("log", "retry_delay", "--repo", "nope")
     assert (missing.code, len(missing.err.splitlines())) == (1, 1)
     nothing = place.run("log", "nothing_has_this_name")

@@ -13,7 +13,7 @@ from codequarry.shared.catalog.ledger import change_head, read_head
 from codequarry.shared.errors import NotIndexed, UsageError
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.settings.config import SettingsModel
-from codequarry.shared.versions.transactions import abort, begin, raise_floor, retire_version
+from codequarry.shared.versions.transactions import abort, begin, raise_floor, rename_default, retire_version
 
 C = [letter * 40 for letter in "0123456789abcdef"]
 
@@ -224,3 +224,42 @@ def test_a_name_that_nothing_declares_has_no_history(several):
 
 def test_an_empty_index_has_no_history(engine):
     assert ask(engine) == []
+
+
+def test_a_pinned_base_below_the_floor_is_where_a_branch_begins(index, engine):
+    main, dev = index.add("core"), index.add("core", "refs/heads/dev")
+    index.publish(main, C[1], {"a.py": load(1), "b.py": "x = 1\n"})
+    number = index.publish(main, C[2], {"a.py": load(2)})
+    newest = index.publish(main, C[3], {"a.py": load(3)})
+    index.publish(dev, C[4], {"b.py": "x = 2\n"}, base=(main, number), mask=("b.py",))
+    change_head(index.store, lambda head: (raise_floor(head, main, newest, newest, ()), None))
+    (item,) = ask(engine, branch=["dev"])
+    assert told(engine, branch=["dev"]) == [[("present", "2", "-")]]
+    assert (item["begins"]["commit"], item["begins"]["reason"]) == (C[2], "retention")
+
+
+def test_a_branch_that_moves_to_another_base_is_compared_as_a_whole(index, engine):
+    main, dev = index.add("core"), index.add("core", "refs/heads/dev")
+    first = index.publish(main, C[1], {"a.py": load(1), "b.py": load(50), "c.py": "x = 1\n"})
+    second = index.publish(main, C[2], {"a.py": load(2)})
+    index.publish(dev, C[3], {"c.py": "x = 2\n"}, base=(main, first), mask=("c.py",))
+    # The branch was rebased: it takes over the change of main, and its own file stays.
+    index.publish(dev, C[4], {}, base=(main, second), mask=("c.py",))
+    assert told(engine, branch=["dev"], path=["a.py"]) == [[("changed", "4", "3"), ("present", "1", "-")]]
+    assert told(engine, branch=["dev"], path=["b.py"]) == [[("present", "1", "-")]]
+
+
+def test_a_branch_that_became_the_default_branch_keeps_its_own_earlier_history(index, engine):
+    default = index.add("core", branch="master")
+    old = index.publish(default, C[1], {"a.py": load(1)})
+    branch = index.add("core", "refs/heads/main")
+    index.publish(branch, C[2], {"a.py": load(2)}, base=(default, old), mask=("a.py",))
+    index.publish(default, C[3], {"a.py": load(3)})
+    index.publish(branch, C[4], {"a.py": load(4)}, base=(default, old), mask=("a.py",))
+    change_head(index.store, lambda head: (retire_version(head, branch, "2026-01-01T00:00:00Z"), None))
+    change_head(index.store, lambda head: (rename_default(head, "core", "main"), None))
+    index.publish(default, C[5], {"a.py": load(5)})
+    # What the default timeline showed in between was another branch.
+    assert told(engine) == [
+        [("changed", "5", "4"), ("changed", "4", "2"), ("changed", "2", "1"), ("present", "1", "-")]
+    ]
