@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.options.search_options import (
+    Branch,
     Commit,
     Languages,
-    Names,
     Paths,
     Pull,
     Repos,
@@ -18,14 +18,12 @@ from codequarry.cli.options.search_options import (
 )
 from codequarry.cli.session.session import Json, Workplace, load, workplace
 from codequarry.cli.terminal.console import write_answer
-from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from codequarry.search_api.answers.symbol_history import SymbolHistory
 
 DEFAULT_SECONDS = 10.0
 
-Branches = Annotated[Names, typer.Option("--branch", metavar="B", help="An indexed branch (repeatable).")]
 AskGit = Annotated[
     bool | None,
     typer.Option(
@@ -45,7 +43,7 @@ def log(
     repo: Repos = None,
     language: Languages = None,
     path: Paths = None,
-    branch: Branches = None,
+    branch: Branch = None,
     tag: Tag = None,
     commit: Commit = None,
     pull: Pull = None,
@@ -61,7 +59,8 @@ def log(
     It is the history of the default branch, unless you name other versions. A change lies among the commits between two
     indexed heads. What happened before the first of them only git can tell: it is asked for the log of the lines.
     """
-    filters = {"repo": repo, "language": language, "path": path} | _versions(branch, tag, commit, pull, workspace)
+    filters = {"repo": repo, "language": language, "path": path}
+    filters |= version_filter(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
         from codequarry.search_api.query.history_request import history_request
         from codequarry.search_api.search.engine import SearchEngine
@@ -76,16 +75,6 @@ def log(
     from codequarry.cli.terminal.symbol_log import show_history
 
     show_history(answer, symbol)
-
-
-def _versions(
-    branch: Names, tag: str | None, commit: str | None, pull: int | None, workspace: str | None
-) -> dict[str, Names]:
-    """Return the filters for the versions that the options name."""
-    one = version_filter(None, tag, commit, pull, workspace)
-    if branch and one:
-        raise UsageError("--branch, --tag, --commit, --pull and --workspace are mutually exclusive")
-    return {"branch": branch} if branch else {name: [value] for name, value in one.items()}
 
 
 def _with_git(place: Workplace, answer: "SymbolHistory", wanted: bool | None, seconds: float) -> "SymbolHistory":

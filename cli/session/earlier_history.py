@@ -48,10 +48,11 @@ def ask_git(place: Workplace, answer: "SymbolHistory", seconds: float) -> "Symbo
 def _mirrors(place: Workplace, repos: Iterable[str], stack: ExitStack) -> dict[str, "Mirror"]:
     """Return the mirrors on this machine, which are kept from being removed until ``stack`` is closed."""
     from codequarry.ingest.git.mirror_cache import mirror_in_use
-    from codequarry.ingest.git.mirrors import mirror_folder, open_access
+    from codequarry.ingest.git.mirrors import open_access
     from codequarry.ingest.git.origins import origin_of_record
     from codequarry.shared.catalog.repositories import read_repository
     from codequarry.shared.errors import CodequarryError
+    from codequarry.shared.repositories.mirror_folders import mirror_folder
 
     found = {}
     for repo in repos:

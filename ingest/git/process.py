@@ -36,6 +36,10 @@ _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SET_TOKEN = "set CODEQUARRY_GIT__TOKEN, or (needed if a request named the origin) the host's token in [git.tokens]"
 # Part of git's message when it runs out of memory; also sent by the git that serves a local origin.
 _NO_MEMORY = b"ut of memory"
+# The git that serves an origin reports which object it lacks; the git that fetches reports only that the other died.
+_SERVER_DIED = "died with error"
+_REMOTE = "remote: "
+_REMOTE_ERRORS = (f"{_REMOTE}fatal:", f"{_REMOTE}error:")
 _HINTS = (
     ("No space left on device", "the disk is full; free some space and run again"),
     ("Authentication failed", _SET_TOKEN),
@@ -219,6 +223,8 @@ def explain(complaint: bytes) -> str:
     text = _ACCOUNT_IN_URL.sub("***", complaint.decode(errors="replace"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))] or lines[-1:]
+    if telling and _SERVER_DIED in telling[0]:
+        telling = [line.removeprefix(_REMOTE) for line in lines if line.startswith(_REMOTE_ERRORS)] or telling
     message = telling[0].partition(": ")[2] if telling else "git failed without a message"
     hint = next((hint for symptom, hint in _HINTS if symptom in text), "")
     return f"{message}; {hint}" if hint else message

@@ -10,6 +10,7 @@ from codequarry.search_api.answers.json import to_json
 from codequarry.shared.control_characters import visible
 from codequarry.shared.errors import CodequarryError
 
+# Indexing changes nothing that belongs to the user: it copies what the repository already has.
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 REF = "An indexed branch, tag, pull/12 or commit, or workspace:/path; the default is the default branch"
 

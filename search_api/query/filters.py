@@ -14,7 +14,7 @@ FilterValues = Mapping[str, tuple[str, ...]]  # the accepted values of each fiel
 # Longer lists of files or repositories belong in a setting.
 MAX_FILTER_VALUES = 200
 
-VERSION_FILTERS: tuple[SpecifierKind, ...] = ("ref", "branch", "commit")
+VERSION_FILTERS: tuple[SpecifierKind, ...] = ("ref", "branch", "tag", "commit")
 # Filters on data that the index does not hold yet; ignoring them would give a wrong answer.
 LATER_FILTERS: tuple[str, ...] = ("author", "since", "until")
 FILTERS: tuple[str, ...] = (*FILTERABLE_FIELDS, "path", *VERSION_FILTERS)
@@ -26,8 +26,10 @@ CLOSED_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 FILTER_NOTES = {
     "path": "globs as in .gitignore; a leading ! excludes",
-    "branch": "an indexed branch; the default branch if omitted",
-    "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path (any folder in it), a full ref, or a commit",
+    "branch": "an indexed branch, or a pattern such as feature/*; the default branch if omitted",
+    "tag": "an indexed tag, or a pattern such as v2.*",
+    "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path (any folder in it), a full ref, or a "
+    "commit; or a pattern, and * for every version but working trees",
     "commit": "an indexed commit: the full hash or at least its first 7 digits",
     "language": "lower case; config also matches yaml, json, toml, ini and properties",
 }

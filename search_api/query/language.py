@@ -16,7 +16,7 @@ from codequarry.search_api.query.filters import LATER_FILTERS
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.model import KINDS_OF_FILE, SYMBOL_TYPES
 
-FILTER_WORDS: tuple[str, ...] = ("repo", "lang", "path", "symbol", "kind", "ref", "branch", "commit")
+FILTER_WORDS: tuple[str, ...] = ("repo", "lang", "path", "symbol", "kind", "ref", "branch", "tag", "commit")
 FILTER_ALIASES: Mapping[str, str] = MappingProxyType({"language": "lang", "file": "path", "repository": "repo"})
 # Common names of languages whose id is different.
 LANGUAGE_ALIASES: Mapping[str, str] = MappingProxyType(

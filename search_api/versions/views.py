@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from codequarry.shared.catalog.repositories import Repository, default_branch
@@ -131,9 +132,15 @@ def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: boo
     base, mask = None, frozenset[str]()
     # Only timelines of other branches can be overlays; their record names the base.
     if state.version and (record := moment.past.record(timeline, point.number)):
-        base, mask = record.base, frozenset(record.mask)
+        base, mask = record.base, _as_set(record.mask)
     allowed = moment.head.allowed.get(state.repo, ())
     return View(state.repo, ref, timeline, point.number, point.commit, state.version, fixed, base, mask, allowed)
+
+
+@lru_cache(maxsize=1024)
+def _as_set(mask: tuple[str, ...]) -> frozenset[str]:
+    """Return a mask as a set, the same object for the same mask: a search of many branches has many long masks."""
+    return frozenset(mask)
 
 
 def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:

@@ -48,6 +48,13 @@ class RowReader(Protocol):
         """Yield the file records that are live in ``snapshot``, sorted by path; only those of ``paths`` if given."""
         ...
 
+    def file_lives(self, timelines: Collection[int], paths: Collection[str]) -> Iterator[StoredFile]:
+        """Yield every file record of ``timelines`` at ``paths``, dead or alive, by path, timeline and ``born``.
+
+        From these, callers compute which of many versions have which file, without a request for each version.
+        """
+        ...
+
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
         """Yield the file records that an unpublished transaction has written so far, so that it can be resumed."""
         ...

@@ -283,6 +283,9 @@ def test_a_working_tree_can_be_searched_from_a_subfolder(workspace: Any, branche
     [
         (("project", "--branch", "a", "--tag", "b"), "--branch and --tag are mutually exclusive"),
         (("--commit", "abcdef1", "--workspace", "."), "--commit and --workspace are mutually exclusive"),
+        (("project", "--branch", "a", "--branch", "b"), "--branch is given 2 times: name one version"),
+        (("project", "--pull", "1", "--pull", "1"), "--pull is given 2 times: name one version"),
+        (("--workspace", ".", "--workspace", "project"), "--workspace is given 2 times: name one version"),
         (("project", "--commit", "xyz"), "must be 7 to 64 hexadecimal digits"),
         (("project", "--default"), "--default needs --branch"),
         ((), "give the path of a git repository or its URL, or --workspace PATH"),

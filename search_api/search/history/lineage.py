@@ -22,7 +22,7 @@ MAX_COMPARED_PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class FileLife:
+class DeclaringFile:
     """A version of a file in one timeline, live from ``born`` until ``died``, with the declarations in it."""
 
     path: str
@@ -32,7 +32,7 @@ class FileLife:
     texts: tuple[DeclaredText, ...]
 
 
-State = Mapping[str, FileLife]
+State = Mapping[str, DeclaringFile]
 """The files of a version that declare the symbol, by path."""
 
 

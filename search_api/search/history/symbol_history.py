@@ -11,7 +11,7 @@ from codequarry.search_api.search.cursor import Cursor, decode_cursor, digest, e
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.history.declared_texts import declared_texts
 from codequarry.search_api.search.history.events import HistoryTeller
-from codequarry.search_api.search.history.lineage import FileLife, Lineage, State, follow
+from codequarry.search_api.search.history.lineage import DeclaringFile, Lineage, State, follow
 from codequarry.search_api.versions.catalog import CatalogHistory
 from codequarry.search_api.versions.indexed_heads import indexed_heads, timelines_of
 from codequarry.search_api.versions.lookup import VersionLine, lines_of
@@ -98,7 +98,7 @@ def _histories(
             f"'{request.name.qualified}' has more than {MAX_ROWS:,} rows in the history of these repositories; name "
             "one repository and one branch"
         )
-    lives: dict[int, list[FileLife]] = {}
+    lives: dict[int, list[DeclaringFile]] = {}
     for life in _file_lives(rows, request.name, moment.hidden):
         lives.setdefault(life.timeline, []).append(life)
     for version in versions:
@@ -118,7 +118,7 @@ def _visible_rows(
             yield stored
 
 
-def _file_lives(rows: Sequence[StoredRow], name: Name, hidden: Collection[int]) -> Iterator[FileLife]:
+def _file_lives(rows: Sequence[StoredRow], name: Name, hidden: Collection[int]) -> Iterator[DeclaringFile]:
     """Yield the file versions that declare the symbol, without what open and aborted transactions did."""
     together: dict[tuple[str, int, int, int], list[Chunk]] = {}
     for stored in rows:
@@ -128,11 +128,11 @@ def _file_lives(rows: Sequence[StoredRow], name: Name, hidden: Collection[int]) 
             together.setdefault((row.chunk.path, row.timeline, row.born, died), []).append(row.chunk)
     for place, chunks in together.items():
         if texts := declared_texts(chunks, name):
-            yield FileLife(*place, texts)
+            yield DeclaringFile(*place, texts)
 
 
 def _histories_of(
-    version: _Version, lives: Mapping[int, Sequence[FileLife]], filters: Filters
+    version: _Version, lives: Mapping[int, Sequence[DeclaringFile]], filters: Filters
 ) -> Iterator[DeclarationHistory]:
     heads = indexed_heads(version.moment, version.lines, version.view)
     teller = HistoryTeller(version.moment.past, version.view, heads, version.origin)
@@ -141,16 +141,16 @@ def _histories_of(
             yield teller.tell(lineage)
 
 
-def _state(view: View, lives: Mapping[int, Sequence[FileLife]]) -> State:
+def _state(view: View, lives: Mapping[int, Sequence[DeclaringFile]]) -> State:
     """Return the files of a view (rule 12): the base's without the masked paths, and its own."""
-    files: dict[str, FileLife] = {}
+    files: dict[str, DeclaringFile] = {}
     if view.base is not None:
         timeline, number = view.base
         files = {life.path: life for life in _live(lives, timeline, number) if life.path not in view.mask}
     return files | {life.path: life for life in _live(lives, view.timeline, view.number)}
 
 
-def _live(lives: Mapping[int, Sequence[FileLife]], timeline: int, number: int) -> list[FileLife]:
+def _live(lives: Mapping[int, Sequence[DeclaringFile]], timeline: int, number: int) -> list[DeclaringFile]:
     return [life for life in lives.get(timeline, ()) if life.born <= number < life.died]
 
 

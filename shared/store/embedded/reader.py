@@ -11,16 +11,21 @@ from codequarry.shared.filters import accepted_values
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Snapshot
 from codequarry.shared.store.embedded.batch import FIELD, field_key
 from codequarry.shared.store.embedded.columns import Bools, Columns
-from codequarry.shared.store.embedded.live_rows import live_clause
+from codequarry.shared.store.embedded.live_rows import live_clauses
 from codequarry.shared.store.embedded.path_names import PathNames
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.postings import PostingReader
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_first
-from codequarry.shared.store.records import StoredRow
+from codequarry.shared.store.records import StoredFile, StoredRow
 
 # The columns in the order of FileRecord's fields.
 FILE_FIELDS = "repo, path.path, blob, verdict, rows, rules, timeline, born, language, size, lines, detail"
 _FILES = f"SELECT {FILE_FIELDS} FROM file JOIN path ON path.id = file.path"
+# The unary plus leaves the index on paths as the only choice: a path has few records, whatever the timelines.
+_LIVES = (
+    f"SELECT {FILE_FIELDS}, died FROM file JOIN path ON path.id = file.path"
+    f" WHERE file.path IN (SELECT id FROM path WHERE path IN {LISTED}) AND +timeline IN {LISTED}"
+)
 _BODIES = (
     "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
     " WHERE path.path = ? AND stride = 0"
@@ -45,8 +50,7 @@ def live_files(connection: apsw.Connection, snapshot: Snapshot, paths: Collectio
     if paths is not None:
         only, wanted = f" AND file.path IN (SELECT id FROM path WHERE path IN {LISTED})", [as_json(paths)]
     found: set[tuple[Any, ...]] = set()
-    for layer in snapshot.layers:
-        clause, values = live_clause(layer)
+    for clause, values in live_clauses(snapshot):
         found.update(fetch(connection, f"{_FILES} WHERE {clause}{only}", [*values, *wanted]))
     return _records(found)
 
@@ -56,17 +60,27 @@ def files_of(connection: apsw.Connection, timeline: int, number: int) -> Iterato
     return _records(fetch(connection, f"{_FILES} WHERE timeline = ? AND born = ?", (timeline, number)))
 
 
+def file_lives(connection: apsw.Connection, timelines: Collection[int], paths: Collection[str]) -> Iterator[StoredFile]:
+    """Return every file record of ``timelines`` at ``paths``, dead or alive."""
+    rows = fetch(connection, _LIVES, (as_json(paths), as_json(timelines)))
+    return (StoredFile(FileRecord(*values), died) for *values, died in sorted(rows, key=_life))
+
+
 def _records(rows: Collection[tuple[Any, ...]]) -> Iterator[FileRecord]:
     """Yield the records one at a time: a repository may have hundreds of thousands."""
-    for row in sorted(rows, key=lambda row: (row[1], row[6], row[7])):
+    for row in sorted(rows, key=_life):
         yield FileRecord(*row)
+
+
+def _life(row: tuple[Any, ...]) -> tuple[str, int, int]:
+    """Return the path, timeline and ``born`` of a record's row."""
+    return row[1], row[6], row[7]
 
 
 def chunks_of(connection: apsw.Connection, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
     """Return the live chunks of a file in file order, each by its first stride."""
     bodies: dict[bytes, None] = {}
-    for layer in snapshot.layers:
-        clause, values = live_clause(layer)
+    for clause, values in live_clauses(snapshot):
         bodies |= dict.fromkeys(fetch_first(connection, f"{_BODIES} AND {clause}", (path, *values)))
     chunks = {chunk.id: chunk for chunk, _ in map(decode, bodies) if chunk.repo == repo}
     return sorted(chunks.values(), key=_place)

@@ -188,6 +188,11 @@ class EmbeddedStore:
         with self._database.reading() as connection:
             return reader.live_files(connection, snapshot, paths)
 
+    def file_lives(self, timelines: Collection[int], paths: Collection[str]) -> Iterator[StoredFile]:
+        """Return every file record of ``timelines`` at ``paths``, dead or alive, by path, timeline and ``born``."""
+        with self._database.reading() as connection:
+            return reader.file_lives(connection, timelines, paths)
+
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
         """Return the file records that a transaction has written so far."""
         with self._database.reading() as connection:

@@ -1,17 +1,10 @@
 """Reads for checking and copying an index: the newest number, rows per file version, a timeline's history."""
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from heapq import merge
 
-from codequarry.shared.model import Snapshot
-from codequarry.shared.store.opensearch.clauses import (
-    FIRST_STRIDE,
-    EngineClause,
-    all_of,
-    any_of,
-    any_value,
-    snapshot_clause,
-)
+from codequarry.shared.store.opensearch.clauses import FIRST_STRIDE, EngineClause, all_of, any_of, any_value
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import WHOLE_ANSWERS, every_bucket, every_hit
 from codequarry.shared.store.opensearch.rows import record_of, row_of
@@ -48,10 +41,13 @@ def newest_number(indices: Indices) -> int:
     return max(int(value or 0) for value in (found["born"]["value"], found["dead"]["died"]["value"]))
 
 
-def row_counts(indices: Indices, snapshot: Snapshot) -> dict[tuple[str, str], int]:
-    """Return the number of live rows for each (path, blob)."""
-    buckets = every_bucket(indices, indices.chunks, snapshot_clause(snapshot), ["path", "blob"])
-    return {(path, blob): count for (path, blob), count in buckets}
+def row_counts(indices: Indices, parts: Sequence[EngineClause]) -> dict[tuple[str, str], int]:
+    """Return the number of live rows for each (path, blob); ``parts`` are the clauses for the live rows."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for live in parts:
+        for (path, blob), count in every_bucket(indices, indices.chunks, live, ["path", "blob"]):
+            counts[path, blob] += count
+    return dict(counts)
 
 
 def symbol_lives(indices: Indices, timelines: Collection[int], symbol: str) -> Iterator[StoredRow]:

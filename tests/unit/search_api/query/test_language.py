@@ -33,6 +33,12 @@ def test_a_version_may_contain_digits_colons_and_slashes(value):
     assert parse_query(f"retry ref:{value}").clauses == (Clause("ref", value),)
 
 
+@pytest.mark.parametrize("clause", [Clause("ref", "*"), Clause("branch", "feature/*"), Clause("tag", "v2.?")])
+def test_patterns_of_versions_are_values_of_filters(clause):
+    parsed = parse_query(f"retry {clause.word}:{clause.value}")
+    assert (parsed.text, parsed.clauses) == ("retry", (clause,))
+
+
 @pytest.mark.parametrize("word", ["author", "since", "until"])
 def test_filters_of_later_versions_are_refused_by_name(word):
     with pytest.raises(UsageError, match=f"'{word}:' is not available yet"):

@@ -2,7 +2,7 @@
 
 from codequarry.search_api.query.names import split_name
 from codequarry.search_api.search.history.declared_texts import declared_texts
-from codequarry.search_api.search.history.lineage import FileLife, follow
+from codequarry.search_api.search.history.lineage import DeclaringFile, follow
 
 NAME = split_name("load")
 
@@ -41,7 +41,7 @@ class Files:
                 )
                 for place, (symbol, text) in enumerate(blocks)
             ]  # fmt: skip
-            self._known[key] = FileLife(path, 1, len(self._known), 99, declared_texts(chunks, NAME))
+            self._known[key] = DeclaringFile(path, 1, len(self._known), 99, declared_texts(chunks, NAME))
         return self._known[key]
 
 

@@ -12,6 +12,7 @@ PLANS = {
     f"UPDATE chunk SET died = ? WHERE {lifetimes._RETIRABLE}": "chunk_path (path=? AND timeline=? AND born<?)",
     f"SELECT count(*) FROM file WHERE {lifetimes._RETIRABLE}": "file_1 (timeline=? AND path=? AND born<?)",
     f"{reader._FILES} WHERE {CLAUSE} AND file.path IN ({PATHS})": "file_1 (timeline=? AND path=? AND born<?)",
+    reader._LIVES: "file_path (path=?)",
     f"{reader._BODIES} AND {CLAUSE}": "chunk_path (path=? AND timeline=? AND born<?)",
     "SELECT count(*) FROM chunk WHERE timeline = ? AND born = ?": "chunk_born (timeline=? AND born=?)",
     "DELETE FROM file WHERE timeline = ? AND born = ?": "file_born (timeline=? AND born=?)",
