@@ -107,7 +107,8 @@ class _Locator:
         for repo, views in scope.views.items():
             if len(views) > 1:
                 several = listed([view.ref.name for view in views])
-                raise UsageError(f"a comparison needs one version, but a name matches several of {repo}: {several}")
+                asked = ", ".join(f"'{specifier.text}'" for specifier in selection.version.all) or "a name"
+                raise UsageError(f"a comparison needs one version, but {asked} matches several of {repo}: {several}")
         return Located(self._head, repositories, scope)
 
     def with_both(self, before: VersionQuery, after: VersionQuery) -> list[str]:

@@ -59,8 +59,13 @@ def symbol_versions(engine: SearchEngine, request: SymbolRequest) -> SymbolVersi
 def _declared(engine: SearchEngine, found: Located, request: SymbolRequest) -> Iterator["_Declared"]:
     """Yield the declarations of every repository, by path and place in the file."""
     filters = request.selection.filters
-    named = Filters((*filters.terms, ("defines", (request.name.last,))), filters.excluded, filters.paths)
-    chunks = engine.store.find(found.scope.snapshot, named, MAX_CHUNKS + 1)
+    # Only the first part of a long declaration defines its symbol; all parts bear its name.
+    both = (
+        Filters((*filters.terms, (field, (request.name.last,))), filters.excluded, filters.paths)
+        for field in ("defines", "symbol_name")
+    )
+    known = [engine.store.find(found.scope.snapshot, named, MAX_CHUNKS + 1) for named in both]
+    chunks = {chunk.id: chunk for part in known for chunk in part}.values()
     if len(chunks) > MAX_CHUNKS:
         raise UsageError(
             f"'{request.name.qualified}' has more than {MAX_CHUNKS:,} declarations; name a repository or a path"
@@ -70,12 +75,12 @@ def _declared(engine: SearchEngine, found: Located, request: SymbolRequest) -> I
         if is_declared_in(chunk, request.name):
             by_repo.setdefault(chunk.repo, []).append(chunk)
     for repo, of_repo in sorted(by_repo.items()):
-        known = found.repositories.get(repo)
+        repository = found.repositories.get(repo)
         views = found.scope.views[repo]
         paths = {chunk.path for chunk in of_repo}
         records = records_by_version(engine.store, views, found.scope.hidden, paths)
         for path in sorted(paths):
-            file = _File(views, records[path], request.name, known.origin if known else "")
+            file = _File(views, records[path], request.name, repository.origin if repository else "")
             yield from file.declarations([chunk for chunk in of_repo if chunk.path == path])
 
 

@@ -138,7 +138,7 @@ def test_the_declarations_of_a_symbol_come_in_pages(client, core):
         ({"name": "a", "cursor": "x"}, 400, "cursor"),
         ({"name": "a", "repo": "nope"}, 404, "'nope' is not indexed"),
         ({"name": "a", "ref": "nope*"}, 404, "no indexed version matches"),
-        ({"name": "a", "path": "["}, 200, ""),
+        ({"name": "a", "path": "["}, 400, "path"),
     ],
 )
 def test_an_invalid_request_for_a_symbol_says_why(client, core, parameters, status, says):

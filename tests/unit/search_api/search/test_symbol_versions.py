@@ -130,6 +130,21 @@ def test_versions_and_texts_are_those_that_git_shows(world, seed, name):
 A, B = "a" * 40, "b" * 40
 
 
+def test_texts_that_differ_only_at_the_end_of_a_long_function_differ(make_repository, make_workshop):
+    lines = ["def long_one(key):", *(f"    total_{line} = key + {line}  # a line of it" for line in range(150))]
+    repository = make_repository(files={"a.py": "\n".join((*lines, "    return 1")) + "\n"})
+    workshop = make_workshop()
+    index_repository(IndexRequest(repository.origin), workshop)
+    repository.git("checkout", "--quiet", "-b", "dev")
+    repository.write("a.py", "\n".join((*lines, "    return 2")) + "\n")
+    repository.commit()
+    index_repository(IndexRequest(repository.origin, Ref("branch", "dev")), workshop)
+    engine = SearchEngine(workshop.store, workshop.embedder, workshop.settings)
+    [found] = ask(engine, "long_one")
+    texts = [(refs(text["versions"]), text["end_line"]) for text in found["texts"]]
+    assert texts == [(["main"], 152), (["dev"], 152)]
+
+
 @pytest.fixture
 def core(versioned_index):
     """Return an engine over two versions of core, and of a fork."""
