@@ -206,7 +206,9 @@ def test_a_deleted_branch_is_dropped_and_reported(workspace: Any, branched: Any)
     branched.git("branch", "--delete", "--force", "next")
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     assert outcome.code == 0
-    assert outcome.out == "project: the origin no longer has branch next; dropped from the index\n"
+    assert (
+        outcome.out == "project: the origin no longer has branch next; its commits stay searchable until they expire\n"
+    )
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     assert outcome.code == 1
     assert "has no branch next; it has main" in outcome.err
@@ -217,7 +219,7 @@ def test_a_run_of_another_version_reports_dropped_branches(workspace: Any, branc
     branched.git("branch", "--delete", "--force", "next")
     branched.commit({"src/more.py": "x = 1\n"})
     assert workspace.run("index", branched.folder).out.splitlines()[-1] == (
-        "  dropped     next, which the origin no longer has"
+        "  ended       next: the origin no longer has it; its commits stay searchable until they expire"
     )
 
 
