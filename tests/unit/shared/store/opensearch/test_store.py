@@ -274,7 +274,7 @@ class TestRecall:
 
     def test_a_query_with_too_many_clauses_is_refused(self, store) -> None:
         put(store, row("a"))
-        layers = [Layer((1,), 9, allowed=tuple(PathGlobs((f"folder-{number}/",)) for number in range(600)))]
+        layers = [Layer((1,), 9, allowed=tuple(PathGlobs((f"folder-{number}/",)) for number in range(2000)))]
         with pytest.raises(UsageError, match="too large for OpenSearch"):
             store.recall(RecallQuery(Snapshot(tuple(layers)), vector=NORTH, vector_limit=10))
         with pytest.raises(UsageError, match="too large for OpenSearch"):
