@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Every package is installed in its locked version; pip refuses a file with another hash. The locked setuptools builds
 # the code itself: an isolated build would download setuptools without a hash.
-INSTALL := $(BIN)/python -m pip install -qq --require-hashes --only-binary :all: -r
+INSTALL := $(BIN)/python -m pip install -qq --require-hashes --only-binary :all: --no-deps -r
 INSTALL_CODE := $(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 
 # One process more than there are processors, because tests also wait, up to four: more would only wait for the one

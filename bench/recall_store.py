@@ -22,7 +22,7 @@ from bench.opensearch_store import node_url
 from codequarry.shared.arrays import Vector
 from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Filters, Layer, Snapshot, Tokens
 from codequarry.shared.settings.config import OpenSearchSettings
-from codequarry.shared.store.opensearch.clauses import search_clause
+from codequarry.shared.store.opensearch.clauses import search_clause, snapshot_clause
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.records import RecallQuery
 
@@ -113,7 +113,7 @@ def exact(store: OpenSearchStore, query: RecallQuery) -> set[str]:
         "source": "knn_score",
         "params": {"field": "embedding", "query_value": query.vector.tolist(), "space_type": "cosinesimil"},
     }
-    clause = search_clause(query.snapshot, query.filters)
+    clause = search_clause(snapshot_clause(query.snapshot), query.filters)
     body = {"size": K, "_source": ["id"], "query": {"script_score": {"query": clause, "script": script}}}
     hits = store.client.search(index=store.settings.index, body=body)["hits"]["hits"]
     return {hit["_source"]["id"] for hit in hits}

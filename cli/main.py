@@ -20,6 +20,7 @@ from codequarry.cli.commands import (
     index,
     jobs,
     keys,
+    log,
     mcp,
     migrate,
     models,
@@ -29,6 +30,7 @@ from codequarry.cli.commands import (
     serve,
     status,
     sync,
+    where,
     worker,
 )
 from codequarry.cli.session.session import examples
@@ -73,8 +75,23 @@ _add(
 _add(
     "diff-search",
     diff_search.diff_search,
-    'diff-search "retry policy" --from v1.0 --to v2.0 --repo codequarry',
-    "diff-search parse_request --from main --to dev --json",
+    'diff-search "retry policy" v1.0..v2.0 --repo codequarry',
+    "diff-search parse_request main...dev",
+    "diff-search parse_request --pull 12 --json",
+)
+_add(
+    "where",
+    where.where,
+    "where parse_request --repo codequarry",
+    "where Store.load --branch 'release/*'",
+    "where retry_delay --path src/ --json",
+)
+_add(
+    "log",
+    log.log,
+    "log parse_request --repo codequarry",
+    "log Store.load --path 'src/*' --branch dev",
+    "log retry_delay --no-git --limit 5 --json",
 )
 _add(
     "embed-check",

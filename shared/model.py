@@ -160,11 +160,20 @@ class PathGlobs:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerState:
+    """The state of a layer's timelines after transaction ``at``, without the paths in ``mask``."""
+
+    at: int
+    mask: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
-    """The rows of some timelines that are live after transaction ``at``.
+    """The rows of some timelines that are live after transaction ``at``, or in any of the states in ``others``.
 
     ``hidden`` has the numbers of open and aborted transactions, ``mask`` the paths that a layer above replaces. The
-    reader may see paths that match any of ``allowed``, or every path if it is empty.
+    reader may see paths that match any of ``allowed``, or every path if it is empty. Many versions that lie on one
+    timeline share one layer with many states, each with the paths that all versions on that state replace.
     """
 
     timelines: tuple[int, ...]
@@ -172,13 +181,24 @@ class Layer:
     hidden: frozenset[int] = frozenset()
     mask: frozenset[str] = frozenset()
     allowed: tuple[PathGlobs, ...] = ()
+    others: tuple[LayerState, ...] = ()
+
+    @property
+    def states(self) -> tuple[LayerState, ...]:
+        """All states of the layer, oldest first."""
+        return tuple(sorted((LayerState(self.at, self.mask), *self.others), key=lambda state: state.at))
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The rows that a search sees: those that are live in any of the layers."""
+    """The rows that a search sees: those that are live in any of the layers.
+
+    ``siblings`` are groups of timelines, each with several versions of one repository: a search counts the same text at
+    the same path in siblings once.
+    """
 
     layers: tuple[Layer, ...]
+    siblings: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -448,7 +448,9 @@ class VersionedIndex:
                 qualified_name=name, defines=(name,) if name else (),
             )  # fmt: skip
             tokens = Tokens(symbol=tokenize(name or ""), path=tokenize(path), body=tokenize(block))
-            yield ChunkRow(chunk, tokens, timeline, number, chunk.id)
+            # As in a real index, one text at one path has one vector, whatever else the file has.
+            key = hashlib.sha256(repr((path, block.rstrip())).encode()).hexdigest()
+            yield ChunkRow(chunk, tokens, timeline, number, key)
             line, char = line + block.count("\n"), char + len(block)
 
 

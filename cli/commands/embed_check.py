@@ -122,12 +122,13 @@ def _show_nearest(
     from codequarry.cli.terminal.nearness import nearest, nearest_json, nearest_remarks, show_nearest
     from codequarry.search_api.search.neighbours import nearest_chunks
     from codequarry.search_api.versions.catalog import Catalog
+    from codequarry.search_api.versions.local_heads import LocalHeads
 
     check_external_models(place.settings, place.embedder, [query.path] if query.path else [])
     vector = place.embedder.embed_query(query.text)
     if not vector.any():
         raise UsageError("the model knows none of the query's tokens, so nothing is near it")
-    catalog = Catalog(place.store)
+    catalog = Catalog(place.store, local_heads=LocalHeads(place.settings))
     shown = nearest(catalog, nearest_chunks(catalog, vector, filters, top_k), place.embedder, query, pairs)
     body = nearest_json(shown, place.embedder, query)
     if as_json:

@@ -35,9 +35,10 @@ def files(
     version = version_query(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
         from codequarry.search_api.versions.catalog import Catalog
+        from codequarry.search_api.versions.local_heads import LocalHeads
         from codequarry.search_api.versions.resolution import one_version
 
-        seen = one_version(Catalog(place.store), repo, version)
+        seen = one_version(Catalog(place.store, local_heads=LocalHeads(place.settings)), repo, version)
         records = list(place.store.files(seen.snapshot))
     from codequarry.shared.model import INDEXED
 
@@ -99,9 +100,10 @@ def chunks(
     with workplace(load(context).settings) as place:
         from codequarry.search_api.search.files import file_chunks
         from codequarry.search_api.versions.catalog import Catalog
+        from codequarry.search_api.versions.local_heads import LocalHeads
         from codequarry.search_api.versions.resolution import one_version
 
-        seen = one_version(Catalog(place.store), repo, version)
+        seen = one_version(Catalog(place.store, local_heads=LocalHeads(place.settings)), repo, version)
         found = file_chunks(place.store, seen, path)
     if as_json:
         from codequarry.search_api.answers.json import to_json

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codequarry.cli.options.version_options import ref_from_options
+from codequarry.cli.options.version_options import Names, PullNumbers, ref_from_options
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress
 from codequarry.cli.terminal.console import note, write_json
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def index(
     context: typer.Context,
     origin: Annotated[str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder or a git URL.")] = None,
-    branch: Annotated[str | None, typer.Option(metavar="B", help="A branch, as a layer over a commit.")] = None,
-    tag: Annotated[str | None, typer.Option(metavar="T", help="A tag.")] = None,
-    commit: Annotated[str | None, typer.Option(metavar="SHA", help="A commit, in full or abbreviated.")] = None,
-    pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
-    workspace: Annotated[str | None, typer.Option(metavar="PATH", help="A working tree with local changes.")] = None,
+    branch: Annotated[Names, typer.Option(metavar="B", help="A branch, as a layer over a commit.")] = None,
+    tag: Annotated[Names, typer.Option(metavar="T", help="A tag.")] = None,
+    commit: Annotated[Names, typer.Option(metavar="SHA", help="A commit, in full or abbreviated.")] = None,
+    pull: Annotated[PullNumbers, typer.Option(metavar="N", min=1, help="A pull or merge request.")] = None,
+    workspace: Annotated[Names, typer.Option(metavar="PATH", help="A working tree with local changes.")] = None,
     default: Annotated[bool, typer.Option("--default", help="Make it the branch searched by default.")] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Start over; forget earlier commits.")] = False,
@@ -46,11 +46,11 @@ def index(
     from codequarry.ingest.request.index_request import IndexRequest, Workshop
 
     ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)
-    if origin is None and workspace is None:
+    if origin is None and not workspace:
         raise UsageError("give the path of a git repository or its URL, or --workspace PATH")
-    if default and branch is None:
+    if default and not branch:
         raise UsageError("--default needs --branch, which names the new default branch")
-    request = IndexRequest(origin or "", ref, name, full, max_chunks, max_tokens, default)
+    request = IndexRequest(origin or "", ref, name, full, max_chunks, max_tokens, default, checked_out=True)
     with workplace(settings, writing=True, migrating=not dry_run) as place:
         workshop = Workshop(place.store, place.embedder, settings)
         try:
@@ -68,8 +68,9 @@ def _index(request: "IndexRequest", workshop: "Workshop", as_json: bool) -> None
         report = index_repository(request, workshop, observe)
     report = _erased(report, workshop)
     for part in (report.default_branch, report):
-        if part and part.name_note:
-            note(f"note: {part.name_note}")
+        for text in (part.name_note, part.version_note) if part else ():
+            if text:
+                note(f"note: {text}")
     _warn(*(part.warnings for part in (report.default_branch, report) if part))
     if as_json:
         write_json(asdict(report))

@@ -2,12 +2,16 @@
 
 import os
 from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from codequarry.cli.session.session import load, log_warnings
 from codequarry.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    from codequarry.search_api.jobs.queue import Indexer
+    from codequarry.search_api.search.backend import Backend
 
 KEY_VARIABLES = ("CODEQUARRY_MCP__KEY", "CODEQUARRY_MCP__KEY_FILE")
 
@@ -33,5 +37,15 @@ def mcp(
     from codequarry.search_api.search.backend import Backend
 
     log_warnings()
-    with closing(Backend(settings)) as backend:
-        create_server(backend).run("stdio")
+    with closing(Backend(settings)) as backend, closing(_indexer(backend)) as indexer:
+        create_server(backend, indexer).run("stdio")
+
+
+def _indexer(backend: "Backend") -> "Indexer":
+    if backend.settings.queue.url:
+        from codequarry.search_api.jobs.dispatch import QueueIndexer
+
+        return QueueIndexer(backend)
+    from codequarry.cli.session.embedded_worker import LocalIndexer
+
+    return LocalIndexer(backend, only_own=True)

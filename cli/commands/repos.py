@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.commands import repos_add, repos_collect
-from codequarry.cli.options.version_options import ref_from_options
+from codequarry.cli.options.version_options import Names, PullNumbers, ref_from_options
 from codequarry.cli.session.session import Json, examples, load, workplace
 from codequarry.cli.terminal.console import count, note, short, write_answer, write_json, write_table
 from codequarry.shared.errors import UsageError
@@ -28,10 +28,11 @@ def list_repos(context: typer.Context, as_json: Json = False) -> None:
     """List the repositories, their versions and their state."""
     from codequarry.search_api.answers.repositories import Repositories
     from codequarry.search_api.versions.catalog import Catalog
+    from codequarry.search_api.versions.local_heads import LocalHeads
     from codequarry.search_api.versions.repositories import describe
 
     with workplace(load(context).settings) as place:
-        described = describe(Catalog(place.store))
+        described = describe(Catalog(place.store, local_heads=LocalHeads(place.settings)))
     if as_json:
         write_answer(Repositories(described))
         return
@@ -45,11 +46,11 @@ def list_repos(context: typer.Context, as_json: Json = False) -> None:
 def remove(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of an indexed repository.")],
-    branch: Annotated[str | None, typer.Option(metavar="B", help="Only this branch.")] = None,
-    tag: Annotated[str | None, typer.Option(metavar="T", help="Only this tag.")] = None,
-    commit: Annotated[str | None, typer.Option(metavar="SHA", help="Only the version indexed as this commit.")] = None,
-    pull: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only this pull request.")] = None,
-    workspace: Annotated[str | None, typer.Option(metavar="PATH", help="Only this working tree.")] = None,
+    branch: Annotated[Names, typer.Option(metavar="B", help="Only this branch.")] = None,
+    tag: Annotated[Names, typer.Option(metavar="T", help="Only this tag.")] = None,
+    commit: Annotated[Names, typer.Option(metavar="SHA", help="Only the version indexed as this commit.")] = None,
+    pull: Annotated[PullNumbers, typer.Option(metavar="N", min=1, help="Only this pull request.")] = None,
+    workspace: Annotated[Names, typer.Option(metavar="PATH", help="Only this working tree.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -129,4 +130,6 @@ def _extent(shown: "IndexedRepository | IndexedVersion") -> tuple[str, str, str]
 
 
 def _behind(shown: "IndexedRepository | IndexedVersion") -> str:
-    return f"{count(shown.commits_behind, 'commit')} behind" if shown.commits_behind else ""
+    from codequarry.search_api.answers.freshness import describe_lag
+
+    return describe_lag(shown.indexed_commit, shown.head_commit, shown.commits_behind)

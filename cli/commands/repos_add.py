@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codequarry.cli.commands.sync import Detach
-from codequarry.cli.options.version_options import ref_from_options
+from codequarry.cli.options.version_options import Names, ref_from_options
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress
 from codequarry.cli.terminal.console import note, write_json, write_table
@@ -26,8 +26,8 @@ def add(
     context: typer.Context,
     origin: Annotated[str | None, typer.Argument(metavar="[PATH_OR_URL]", help="A folder or a git URL.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name in the index; default: the origin's.")] = None,
-    branch: Annotated[str | None, typer.Option(metavar="B", help="Also index this branch.")] = None,
-    tag: Annotated[str | None, typer.Option(metavar="T", help="Also index this tag.")] = None,
+    branch: Annotated[Names, typer.Option(metavar="B", help="Also index this branch.")] = None,
+    tag: Annotated[Names, typer.Option(metavar="T", help="Also index this tag.")] = None,
     github_org: Annotated[
         str | None, typer.Option(metavar="ORG", help="All repositories of this GitHub organisation or user.")
     ] = None,

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codequarry.cli.options.search_options import (
+    WAIT_FOR_OTHERS_MS,
+    AllBranches,
+    AllVersions,
     Authors,
     Branch,
     Commit,
+    Index,
     Languages,
-    Names,
     Paths,
     Pull,
     Repos,
@@ -22,15 +25,22 @@ from codequarry.cli.options.search_options import (
     Until,
     Workspace,
     version_filter,
+    versions_filter,
 )
+from codequarry.cli.options.version_options import Names
 from codequarry.cli.session.session import Json, load, log_warnings, workplace
 from codequarry.cli.terminal.console import note, write_answer
 from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
+    from codequarry.cli.session.session import Workplace
     from codequarry.search_api.answers.hits import SearchAnswer
+    from codequarry.search_api.query.request import SearchRequest
+    from codequarry.search_api.search.engine import SearchEngine
 
 DEFAULT_LINES = 6
+# The key of a working tree, as the option writes it into the filters.
+WORKSPACE = "workspace/"
 # Fewer than the API's 20, so that the best hit stays on the screen.
 RESULTS_FOR_A_PERSON = 10
 
@@ -55,6 +65,8 @@ def search(  # one parameter per flag: the signature is the documentation
     commit: Commit = None,
     pull: Pull = None,
     workspace: Workspace = None,
+    all_branches: AllBranches = False,
+    all_versions: AllVersions = False,
     top_k: Annotated[
         int | None, typer.Option("--top-k", "--topk", "-k", metavar="N", help="Number of results: 10, with --json 20.")
     ] = None,
@@ -69,14 +81,18 @@ def search(  # one parameter per flag: the signature is the documentation
         bool | None,
         typer.Option("--rerank/--no-rerank", help="Score the best candidates again with the [reranking] model."),
     ] = None,
+    index: Index = False,
     lines: Annotated[int, typer.Option(min=0, max=1000, metavar="N", help="Lines of code per result.")] = DEFAULT_LINES,
     as_json: Json = False,
 ) -> None:
-    """Search the indexed repositories: the default branch of each, or a named version."""
+    """Search the indexed repositories: the default branch of each, or many named versions at once.
+
+    A search of several versions shows each declaration once, with the versions that have it.
+    """
     filters: dict[str, Names] = {"repo": repo, "language": language, "path": path, "author": author}
     filters |= {"since": [since] if since else None, "until": [until] if until else None}
     filters |= _types(symbol_type or ())
-    filters |= {name: [value] for name, value in version_filter(branch, tag, commit, pull, workspace).items()}
+    filters |= versions_filter(all_branches, all_versions, version_filter(branch, tag, commit, pull, workspace))
     options = {
         "top_k": top_k,
         "max_per_file": max_per_file,
@@ -90,7 +106,7 @@ def search(  # one parameter per flag: the signature is the documentation
         body["include_tests"] = False
     if given := _filters(filters, other or ()):
         body["filters"] = given
-    answer = _ask(context, body, for_person=not as_json)
+    answer = _ask(context, body, for_person=not as_json, index=index)
     if as_json:
         write_answer(answer)
         return
@@ -122,7 +138,7 @@ def _filters(flags: Mapping[str, Names], pairs: Sequence[str]) -> dict[str, list
     return given
 
 
-def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> "SearchAnswer":
+def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool, index: bool) -> "SearchAnswer":
     from codequarry.search_api.query.request import parse_request
     from codequarry.search_api.ranking.second_stage import second_stage
     from codequarry.search_api.search.engine import SearchEngine
@@ -131,14 +147,31 @@ def _ask(context: typer.Context, body: dict[str, Any], *, for_person: bool) -> "
     settings = load(context, {"reranking.enabled": body.get("rerank") or None}).settings
     if for_person and not body.get("rerank", settings.reranking.enabled):
         body = {"top_k": RESULTS_FOR_A_PERSON, **body}
-    request = parse_request(body, reranking=settings.reranking)
-    with workplace(settings) as place, ExitStack() as stack:
+    if index:
+        body = {**body, "wait_ms": WAIT_FOR_OTHERS_MS}
+    request = parse_request(body, may_index=index, reranking=settings.reranking)
+    with workplace(settings, writing=index) as place, ExitStack() as stack:
         second = second_stage(settings)
         if second is not None:
             stack.callback(second.close)
             _log_nothing_twice()
         engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded, second)
-        return engine.search(request)
+        return _search_or_index(engine, place, request) if index else engine.search(request)
+
+
+def _search_or_index(engine: "SearchEngine", place: "Workplace", request: "SearchRequest") -> "SearchAnswer":
+    from codequarry.cli.session.requested_indexing import CommandIndexer, index_working_tree, still_indexing
+    from codequarry.search_api.answers.jobs import PendingSearch
+    from codequarry.search_api.jobs.on_demand import search_or_index
+    from codequarry.shared.versions.refs import Ref
+
+    for text in request.filters.get("ref", ()):
+        if text.startswith(WORKSPACE):
+            index_working_tree(place, Ref.of_key(text))
+    answer = search_or_index(engine, CommandIndexer(place), request)
+    if isinstance(answer, PendingSearch):
+        raise still_indexing(answer)
+    return answer
 
 
 def _log_nothing_twice() -> None:

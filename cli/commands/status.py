@@ -46,12 +46,13 @@ def _status(place: "Workplace") -> dict[str, Any]:
     from codequarry.search_api.answers.json import to_json
     from codequarry.search_api.answers.repositories import Repositories
     from codequarry.search_api.versions.catalog import Catalog
+    from codequarry.search_api.versions.local_heads import LocalHeads
     from codequarry.search_api.versions.repositories import describe
     from codequarry.shared.catalog.repositories import list_progress
     from codequarry.shared.versions.refs import Ref
 
     settings = place.settings
-    repos = describe(Catalog(place.store))
+    repos = describe(Catalog(place.store, local_heads=LocalHeads(place.settings)))
     where = ", ".join(settings.opensearch.urls) if settings.store == "opensearch" else str(settings.home)
     return {
         "home": str(settings.home),

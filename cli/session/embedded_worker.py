@@ -1,4 +1,4 @@
-"""The in-process worker of `codequarry serve`: runs one job at a time on the store that the service searches."""
+"""The in-process worker of `codequarry serve` and `codequarry mcp`: runs one job at a time on the store they search."""
 
 import threading
 from time import monotonic
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from codequarry.search_api.jobs.queue import with_request_context
 from codequarry.shared.errors import CodequarryError, Interrupted
 from codequarry.shared.jobs.job import Job, JobRequest
-from codequarry.shared.jobs.job_list import claim_next, submit_within
+from codequarry.shared.jobs.job_list import claim, claim_next, read_job, submit_within
 from codequarry.shared.telemetry.logs import logger
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from codequarry.search_api.search.backend import Backend
     from codequarry.shared.catalog.repositories import Progress
     from codequarry.shared.liveness.deadline import Deadline
+    from codequarry.shared.store.port import DocumentStore
 
 # Seconds between checks for jobs that another process submitted, or whose pause after a failure is over.
 LOOK_SECONDS = 2.0
@@ -31,9 +32,15 @@ log = logger("codequarry.indexer")
 class LocalIndexer:
     """Runs the jobs in the catalog in a thread of the service's process."""
 
-    def __init__(self, backend: "Backend") -> None:
-        """Run the jobs of the index that ``backend`` searches."""
+    def __init__(self, backend: "Backend", *, only_own: bool = False) -> None:
+        """Run the jobs of the index that ``backend`` searches.
+
+        With ``only_own``, run only jobs that are submitted here, and poll no origin: an agent's tools must not turn
+        into a service.
+        """
         self._backend = backend
+        self._only_own = only_own
+        self._own: list[str] = []
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._asked = threading.Event()
@@ -48,6 +55,8 @@ class LocalIndexer:
         # Not under the lock: the poller may wait much longer for a silent store than a request may.
         job, is_new = submit_within(store, with_request_context(request), most, most_of_key)
         log.info("job asked for", job_id=job.id, repo=job.repo, ref=job.ref, joined=not is_new)
+        if self._only_own:
+            self._own.append(job.id)
         self.start()
         return job
 
@@ -61,8 +70,9 @@ class LocalIndexer:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="indexer", daemon=True)
                 self._thread.start()
-                self._poller = threading.Thread(target=self._poll, name="poller", daemon=True)
-                self._poller.start()
+                if not self._only_own:
+                    self._poller = threading.Thread(target=self._poll, name="poller", daemon=True)
+                    self._poller.start()
         self._asked.set()
 
     def end(self) -> None:
@@ -100,7 +110,7 @@ class LocalIndexer:
                     lookout.look(store)
                     repair(store, self._backend.settings)
                     tidied = monotonic()
-                if job := claim_next(store, holder):
+                if job := self._claim(store, holder):
                     self._run(job, holder)
                     continue
             except CodequarryError as error:
@@ -110,6 +120,18 @@ class LocalIndexer:
                 log.error("job failed", exc_info=error)
             self._asked.wait(LOOK_SECONDS)
             self._asked.clear()
+
+    def _claim(self, store: "DocumentStore", holder: str) -> Job | None:
+        if not self._only_own:
+            return claim_next(store, holder)
+        for job_id in tuple(self._own):
+            if job := claim(store, job_id, holder):
+                return job
+            # Another process may have run the job. A job that failed may be waiting for its next attempt.
+            known = read_job(store, job_id)
+            if known is None or known.is_finished:
+                self._own.remove(job_id)
+        return None
 
     def _poll(self) -> None:
         """Poll origins for changes, in a separate thread because a silent origin blocks it."""

@@ -70,7 +70,8 @@ def _do(job: "Job", place: "Workplace", attend: "Callable[..., None]") -> "Job":
 def _tell(job: "Job") -> None:
     what = safe_line(f"{job.repo} {job.ref}".rstrip())
     if job.state == "done":
-        note(f"{what}: {'removed' if job.kind == 'remove' else f'indexed at {short(job.commit)}'}")
+        outcomes = {"remove": "removed", "merge-base": "merge base found", "index": f"indexed at {short(job.commit)}"}
+        note(f"{what}: {outcomes[job.kind]}")
     else:
         why = f": {safe_line(job.error)}" if job.error else ""
         later = "; codequarry serve or a worker will retry it" if job.state == "queued" else ""

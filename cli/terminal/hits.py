@@ -1,9 +1,10 @@
 """Search answers as text: coloured on a terminal, plain lines when piped."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from codequarry.cli.terminal.console import count, safe_line, short, write
@@ -12,7 +13,7 @@ from codequarry.shared.identifiers import iter_tokens
 
 if TYPE_CHECKING:
     from codequarry.search_api.answers.freshness import Freshness
-    from codequarry.search_api.answers.hits import CodeChunk, Hit, SearchAnswer
+    from codequarry.search_api.answers.hits import CodeChunk, Hit, HitVersion, SearchAnswer
 
 # Language ids that Pygments knows by a different name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
@@ -22,6 +23,14 @@ OF_COMMITS = ("commit", "diff")
 MIN_WORD = 3
 # A hit begins with its name and signature. Another excerpt must match this many more words to be shown instead.
 WORTH_LEAVING = 2
+
+# The most outdated versions that are noted if nothing was found.
+MAX_STALE = 3
+
+
+# A search may cover hundreds of versions; --json names them all.
+MOST_NAMES = 4
+MOST_VARIANTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +57,32 @@ def remarks(answer: "SearchAnswer", for_person: bool) -> Iterator[str]:
         yield f"no results: {answer.reason}"
         if suggestion := answer.suggestion:
             yield f"try: {suggestion}"
-    yield from stale({hit.repo for hit in answer.results}, answer.freshness)
-    if answer.degraded:
-        yield f"note: answered without {', '.join(answer.degraded)}; codequarry doctor shows why"
+    refs = {(hit.repo, hit.ref) for hit in answer.results}
+    # Without results, the newest commits may have what was sought.
+    shown = [entry for entry in answer.freshness if not refs or (entry.repo, entry.ref) in refs]
+    yield from islice(stale({entry.repo for entry in shown}, shown), None if answer.results else MAX_STALE)
+    yield from degradations(answer.degraded)
     if for_person and answer.next_cursor:
         yield f"more: --cursor {answer.next_cursor}"
 
 
+def degradations(degraded: "Sequence[str]") -> Iterator[str]:
+    """Yield a note for the stages that an answer lacks, and for each version that could not be brought up to date."""
+    from codequarry.search_api.answers.freshness import NOT_REFRESHED
+
+    if stages := [text for text in degraded if not text.startswith(NOT_REFRESHED)]:
+        yield f"note: answered without {', '.join(stages)}; codequarry doctor shows why"
+    for text in degraded:
+        if text.startswith(NOT_REFRESHED):
+            yield f"note: {safe_line(text.removeprefix(NOT_REFRESHED))}"
+
+
 def stale(shown: set[str], freshness: "Iterable[Freshness]") -> Iterator[str]:
-    """Yield a note for each shown repository whose index is behind the last fetch."""
+    """Yield a note for each shown repository whose index is behind its origin, as last seen."""
     for entry in freshness:
-        if entry.repo in shown and entry.commits_behind and entry.indexed_commit:
-            behind = count(entry.commits_behind, "commit")
+        if entry.repo in shown and entry.lag and entry.indexed_commit:
             place = f"{safe_line(entry.repo)} {safe_line(entry.ref)} at {short(entry.indexed_commit)}"
-            yield f"note: {place} is {behind} behind"
+            yield f"note: {place} is {entry.lag}"
 
 
 def headline(chunk: "CodeChunk") -> tuple[str, str, str]:
@@ -102,7 +123,26 @@ def score_line(hit: "Hit") -> str:
 
 def _versions(hit: "Hit") -> str:
     """Return which of the searched versions contain a hit, or "" if only one was searched."""
-    return ", ".join(safe_line(version.ref) for version in hit.versions or ())
+    return named(hit.versions or ())
+
+
+def named(versions: "Sequence[HitVersion]", most: int = MOST_NAMES) -> str:
+    """Return the names of versions, of which a long list is cut."""
+    names = [safe_line(version.ref) for version in versions]
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def variant_lines(hit: "Hit") -> Iterator[str]:
+    """Yield a line for each other text of a hit's declaration, with the versions that have it."""
+    variants = hit.variants or ()
+    for variant in variants[:MOST_VARIANTS]:
+        verb = "has" if len(variant.versions) == 1 else "have"
+        yield f"{named(variant.versions)} {verb} another text at {variant.start_line}-{variant.end_line}"
+    if left := variants[MOST_VARIANTS:]:
+        count_of_versions = sum(len(variant.versions) for variant in left)
+        yield f"{count(count_of_versions, 'more version')} with {count(len(left), 'more text')}"
 
 
 def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
@@ -111,6 +151,8 @@ def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
     write("  ".join(field for field in fields if field))
     if signals := score_line(hit):
         write(f"    = {signals}")
+    for line in variant_lines(hit):
+        write(f"    ~ {line}")
     width = len(str(shown.start + len(shown.lines)))
     for number, line in enumerate(shown.lines, shown.start):
         write(f"    {number:>{width}}  {line}".rstrip() if shown.start else f"    {line}".rstrip())
@@ -133,6 +175,8 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
     console.print(line)
     if signals := score_line(hit):
         console.print(Text(f"    = {signals}", "dim"))
+    for other in variant_lines(hit):
+        console.print(Text(f"    ~ {other}", "yellow"))
     if shown.lines:
         code = visible("\n".join(shown.lines))
         lexer = "diff" if hit.symbol_type == "diff" else LEXERS.get(hit.language, hit.language)

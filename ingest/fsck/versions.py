@@ -18,7 +18,7 @@ from codequarry.ingest.fsck.storage import check_readable, check_storage, mend_v
 from codequarry.ingest.fsck.texts import check_skipped, check_text
 from codequarry.ingest.garbage_collection.collector import collect_history
 from codequarry.ingest.git.mirror_cache import mirror_in_use
-from codequarry.ingest.git.mirrors import mirror_folder, open_access
+from codequarry.ingest.git.mirrors import open_access
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.request.index_request import IndexReport, IndexRequest, ObserveRun, Workshop, ignore
@@ -32,6 +32,7 @@ from codequarry.shared.catalog.repositories import Repository, read_repository
 from codequarry.shared.errors import GitError, NotIndexed, UsageError
 from codequarry.shared.model import INDEXED, FileRecord, Snapshot
 from codequarry.shared.repositories.followed_versions import settings_for
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore, RowReader
 from codequarry.shared.versions.refs import Ref

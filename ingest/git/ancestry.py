@@ -78,6 +78,37 @@ def nearest(mirror: Mirror, commit: str, published: Collection[str]) -> str | No
     return next((ancestor for ancestor in history if ancestor in wanted), None)
 
 
+def merge_bases(mirror: Mirror, one: str, other: str) -> tuple[str, ...]:
+    """Return the merge bases of two commits; ``git diff one...other`` takes the first. Empty: no common history.
+
+    Raise GitError if the mirror lacks either commit, or the part of their history that would tell.
+    """
+    try:
+        found = mirror.run(
+            "merge-base", "--all", "--end-of-options", one, other, what=f"cannot compare {one} and {other}"
+        )
+        return tuple(found.decode().split())
+    except GitError:
+        # Git exits with an error if there is no merge base, too.
+        for commit in (one, other):
+            _rev_list(mirror, "--quiet", commit)
+    if (mirror.folder / "shallow").exists():
+        raise GitError(f"the clone is shallow, so it can't tell from where {one} and {other} branched off")
+    return ()
+
+
+def merged_as(mirror: Mirror, head: str, target: str) -> str | None:
+    """Return the first commit on the first-parent line of ``target`` that has ``head`` in its history, or None.
+
+    That is the merge commit, or, after a fast-forward, the commit after ``head``. None means that it is not merged.
+    """
+    if not is_ancestor(mirror, head, target):
+        return None
+    after = frozenset(_rev_list(mirror, "--ancestry-path", target, f"^{head}"))
+    line = [commit for commit in _rev_list(mirror, "--first-parent", target, f"^{head}") if commit in after]
+    return line[-1] if line else None
+
+
 def is_ancestor(mirror: Mirror, older: str, newer: str) -> bool:
     """Return whether ``older`` is in the history of ``newer``, or False if the mirror lacks either commit."""
     try:

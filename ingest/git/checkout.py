@@ -79,7 +79,8 @@ class OpenCheckout:
         try:
             return self.git("rev-parse", "--verify", "--quiet", "HEAD", what="no commit").decode().strip()
         except GitError:
-            raise GitError(f"{self.folder} has no commits yet: commit something, then index it") from None
+            unborn = f"the branch that is checked out in {self.folder} has no commits yet"
+            raise GitError(f"{unborn}: commit something, then index it") from None
 
     def tracked(self) -> Iterator[Tracked]:
         """Yield the entries of the index; for a path in conflict, yield one of its sides."""

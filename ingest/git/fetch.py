@@ -17,11 +17,12 @@ from codequarry.ingest.git.remote import (
     default_branch,
     git_name,
     pulls_at,
+    raise_damaged,
     raise_not_found,
 )
 from codequarry.ingest.git.view import served_view
 from codequarry.shared.errors import AmbiguousCommit, GitError, NotAtOrigin
-from codequarry.shared.versions.refs import Ref, check_ref, commit_digits
+from codequarry.shared.versions.refs import Ref, check_ref, commit_digits, is_null_commit
 
 # Where the mirror keeps fetched versions. The names are flat: the origin may replace a branch `a` with a branch `a/b`.
 VERSIONS = "refs/codequarry/versions/"
@@ -53,8 +54,8 @@ class Fetched:
         return self.ref.name
 
 
-def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = ()) -> Fetched | None:
-    """Bring the mirror up to the newest commit of ``ref`` (None means the branch that the origin's HEAD names).
+def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (), kept: str = "") -> Fetched | None:
+    """Bring the mirror up to the newest commit of ``ref`` (None means the default branch; ``kept`` is as in ``ask``).
 
     The same call asks for the commits of ``others``. Return None if the origin has no such version. Raise UsageError
     for an invalid name, AmbiguousCommit for an abbreviated commit that matches several.
@@ -63,10 +64,10 @@ def synchronise(access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (
         check_ref(ref)
     if ref and ref.kind == "commit":
         digits = commit_digits(ref.value)
-        listing = ask(access, others)
+        listing = ask(access, others, kept)
         commit = _fetch_commit(access, digits)
         return Fetched(access.mirror, Ref("commit", commit), commit, listing)
-    listing = ask(access, [*([ref] if ref else []), *others])
+    listing = ask(access, [*([ref] if ref else []), *others], kept)
     if ref is None:
         branch = default_branch(access, listing)
         detached = branch == HEAD
@@ -100,6 +101,8 @@ def _place(ref: Ref) -> str:
 def _fetch_tip(access: RemoteAccess, ref: Ref, tip: str, names: tuple[str, str], listing: Listing) -> Fetched:
     source, target = names
     mirror = access.mirror
+    if is_null_commit(tip):
+        raise_damaged(access, source)
     with access.locked() as lock:
         commit = mirror.commit_of(target)
         if commit != tip:

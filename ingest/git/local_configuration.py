@@ -81,7 +81,9 @@ class Configuration:
 
     def carried(self) -> str:
         """Return our configuration text for a view of the repository, with the repository's validated values."""
+        # A commit is indexed as its id says, not as `git replace` shows it.
         lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = false", "\tuntrackedCache = false"]
+        lines.append("\tuseReplaceRefs = false")
         for key in SWITCHES:
             if key in self.values:
                 lines.append(f"\t{key.partition('.')[2]} = {str(self.is_on(key)).lower()}")

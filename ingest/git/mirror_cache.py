@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from codequarry.ingest.git.mirrors import USED, mirrors_folder, remove_mirror
+from codequarry.ingest.git.mirrors import USED, remove_mirror
 from codequarry.ingest.git.process import folder_bytes
 from codequarry.shared.data_folder import private_folder
+from codequarry.shared.repositories.mirror_folders import mirrors_folder
 
 
 @contextmanager

@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from codequarry.ingest.git.environment import CONFIGURATION, git_environment
-from codequarry.ingest.git.local import repository_at
+from codequarry.ingest.git.local import LocalRepository, repository_at
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.process import SizeLimit, run_git
 from codequarry.ingest.git.view import served_view
 from codequarry.shared.data_folder import FILE_MODE, check_private, private_folder
 from codequarry.shared.errors import GitError
+from codequarry.shared.repositories.mirror_folders import mirror_folder, mirrors_folder
 from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.stop_request import check_stop
 
@@ -54,9 +54,16 @@ class RemoteAccess:
         if self.origin.host:
             yield self.origin.url
             return
-        repository = repository_at(Path(self.origin.url), self.mirror.environment)
-        with served_view(repository, self.settings.alternates) as view:
+        with served_view(self._repository(), self.settings.alternates) as view:
             yield str(view)
+
+    def _repository(self) -> LocalRepository:
+        return repository_at(Path(self.origin.url), self.mirror.environment)
+
+    def checkout(self) -> LocalRepository | None:
+        """Return the repository if it is on this machine and has a working tree; raise GitError if it is not usable."""
+        repository = None if self.origin.host else self._repository()
+        return repository if repository and repository.top else None
 
     def git(self, *arguments: str, what: str, timeout: float, keep_open: tuple[int, ...] = ()) -> bytes:
         """Run a git command that talks to the origin; raise LimitExceeded if the mirror grows too large."""
@@ -158,16 +165,6 @@ def open_access(
 def open_environment(settings: GitSettings, home: Path) -> dict[str, str]:
     """Return the environment for git processes that talk to no origin."""
     return git_environment(settings, _write_configuration(mirrors_folder(home)))
-
-
-def mirror_folder(origin: Origin, home: Path) -> Path:
-    """Return the folder of an origin's mirror; its name is readable and different for every origin."""
-    return mirrors_folder(home) / f"{origin.name}-{sha256(origin.identity.encode()).hexdigest()[:12]}.git"
-
-
-def mirrors_folder(home: Path) -> Path:
-    """Return the folder of all mirrors, absolute because git processes run in other folders."""
-    return home.expanduser().absolute() / "mirrors"
 
 
 def _write_configuration(folder: Path) -> Path:

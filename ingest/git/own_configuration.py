@@ -15,7 +15,8 @@ def own_values(key: str, environment: Mapping[str, str], *options: str) -> list[
     """Return the values of a key from the system's and then the user's configuration, with the files they include."""
     own = {name: os.environ[name] for name in OWN_CONFIGURATION if name in os.environ}
     unset = (*OWN_CONFIGURATION, "GIT_CONFIG_COUNT")
-    asking = {name: value for name, value in environment.items() if name not in unset} | own
+    # Otherwise git would look for a repository in the current folder and its parents.
+    asking = {name: value for name, value in environment.items() if name not in unset} | own | {"GIT_DIR": os.devnull}
     found: list[str] = []
     scopes = ["--global"] if own.get("GIT_CONFIG_NOSYSTEM", "0").lower() in ("1", "true", "yes", "on") else []
     for scope in scopes or ["--system", "--global"]:

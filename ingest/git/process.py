@@ -6,6 +6,7 @@ reads our own mirror. The process that reads files imports this module, which th
 
 import os
 import re
+import select
 import signal
 import subprocess
 import tempfile
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from codequarry.ingest.git.child_guardian import GUARDIAN
 from codequarry.shared.errors import GitError, LimitExceeded
@@ -29,15 +30,20 @@ BEGIN_WHEN_WATCHED = (
     'ulimit -d "${GIT_DATA_KILOBYTES:-unlimited}" 2>&-; read -r go || exit 1; exec "$0" "$@" </dev/null',
 )
 GO = b"go\n"
-# Bytes that are read from git at a time.
-READ_BYTES = 1 << 20
 # A shell's exit code for a command that does not exist.
 NOT_FOUND = 127
+_READ_BYTES = 65_536
+# Bytes of a stream that are read at a time.
+STREAM_BYTES = 1 << 20
 NO_GIT = "git is not installed, or not in PATH"
 _ACCOUNT_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _SET_TOKEN = "set CODEQUARRY_GIT__TOKEN, or (needed if a request named the origin) the host's token in [git.tokens]"
 # Part of git's message when it runs out of memory; also sent by the git that serves a local origin.
 _NO_MEMORY = b"ut of memory"
+# The git that serves an origin reports which object it lacks; the git that fetches reports only that the other died.
+_SERVER_DIED = "died with error"
+_REMOTE = "remote: "
+_REMOTE_ERRORS = (f"{_REMOTE}fatal:", f"{_REMOTE}error:")
 _HINTS = (
     ("No space left on device", "the disk is full; free some space and run again"),
     ("Authentication failed", _SET_TOKEN),
@@ -90,8 +96,7 @@ def run_git(
     helpers. It inherits the descriptors ``keep_open``: a lock lasts until the last process that holds it ends.
     """
     command = ("git", *arguments)
-    command = command if data is not None else (*BEGIN_WHEN_WATCHED, *command)
-    process = _started(command, environment, subprocess.PIPE, keep_open)
+    process = _start(command if data is not None else (*BEGIN_WHEN_WATCHED, *command), environment, keep_open)
     try:
         with GUARDIAN.watching(process.pid):
             if data is None:
@@ -105,8 +110,56 @@ def run_git(
     except BaseException:
         _end(process)
         raise
-    _check_ended_well(process, complaint, what)
+    _check_exit(process.returncode, complaint, what)
     return output
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedOutput:
+    """The output of a command, of which only the beginning was read if it was ``stopped`` by a limit."""
+
+    output: bytes
+    stopped: Literal["", "time", "size"] = ""
+
+
+def run_git_bounded(
+    arguments: Sequence[str], environment: Mapping[str, str], seconds: float, most_bytes: int, *, what: str
+) -> BoundedOutput:
+    """Run git until it ends, ``seconds`` have passed or it has written ``most_bytes``; raise errors like ``run_git``.
+
+    What git wrote before it was stopped is returned, for commands that write the most wanted lines first.
+    """
+    process = _start((*BEGIN_WHEN_WATCHED, "git", *arguments), environment)
+    assert process.stdout is not None and process.stderr is not None, "git was started with pipes"
+    written: dict[int, bytearray] = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    output, complaint = written.values()
+    stopped: Literal["", "time", "size"] = ""
+    try:
+        with GUARDIAN.watching(process.pid):
+            _begin(process)
+            deadline = time.monotonic() + seconds
+            reading = set(written)
+            while reading and not stopped:
+                left = deadline - time.monotonic()
+                for descriptor in select.select(list(reading), [], [], max(0.0, min(left, LOOK_SECONDS)))[0]:
+                    data = os.read(descriptor, _READ_BYTES)
+                    written[descriptor] += data
+                    if not data:
+                        reading.remove(descriptor)
+                check_stop()
+                if len(output) > most_bytes or len(complaint) > most_bytes:
+                    stopped = "size"
+                elif reading and left <= 0:
+                    stopped = "time"
+            if not stopped:
+                process.wait()
+    except BaseException:
+        _end(process)
+        raise
+    _end(process)
+    if not stopped:
+        _check_exit(process.returncode, bytes(complaint), what)
+    return BoundedOutput(bytes(output[:most_bytes]), stopped)
 
 
 def stream_git(
@@ -117,7 +170,7 @@ def stream_git(
     More than ``most_bytes``, or an end later than after ``seconds``, is a failure too. git ends with the iterator.
     """
     with tempfile.TemporaryFile() as complaints:
-        process = _started((*BEGIN_WHEN_WATCHED, "git", *arguments), environment, complaints)
+        process = _start((*BEGIN_WHEN_WATCHED, "git", *arguments), environment, complaints=complaints)
         assert process.stdout is not None, "git was started with a pipe"
         late = threading.Timer(seconds, _kill, [process])
         late.start()
@@ -126,7 +179,7 @@ def stream_git(
             with GUARDIAN.watching(process.pid), process.stdout as output:
                 _begin(process)
                 left = most_bytes
-                while left > 0 and (part := output.read(min(left, READ_BYTES))):
+                while left > 0 and (part := output.read(min(left, STREAM_BYTES))):
                     check_stop()
                     left -= len(part)
                     yield part
@@ -139,14 +192,15 @@ def stream_git(
         if not ended:
             raise GitError(f"{what}: git wrote more than {most_bytes:,} bytes or took longer than {seconds:g} s")
         complaints.seek(0)
-        _check_ended_well(process, complaints.read(READ_BYTES), what)
+        _check_exit(process.returncode, complaints.read(STREAM_BYTES), what)
 
 
-def _started(
+def _start(
     command: Sequence[str],
     environment: Mapping[str, str],
-    complaints: int | IO[bytes],
     keep_open: Sequence[int] = (),
+    *,
+    complaints: int | IO[bytes] = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
@@ -162,10 +216,11 @@ def _started(
         raise GitError(NO_GIT) from None
 
 
-def _check_ended_well(process: subprocess.Popen[bytes], complaint: bytes, what: str) -> None:
-    if process.returncode == NOT_FOUND:
+def _check_exit(code: int, complaint: bytes, what: str) -> None:
+    """Raise the error of a command that failed."""
+    if code == NOT_FOUND:
         raise GitError(NO_GIT)
-    if process.returncode:
+    if code:
         if _NO_MEMORY in complaint:
             raise LimitExceeded(f"{what}: git needs more memory than [git] memory_bytes allows")
         raise GitError(f"{what}: {explain(complaint)}")
@@ -213,6 +268,8 @@ def explain(complaint: bytes) -> str:
     text = _ACCOUNT_IN_URL.sub("***", complaint.decode(errors="replace"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))] or lines[-1:]
+    if telling and _SERVER_DIED in telling[0]:
+        telling = [line.removeprefix(_REMOTE) for line in lines if line.startswith(_REMOTE_ERRORS)] or telling
     message = telling[0].partition(": ")[2] if telling else "git failed without a message"
     hint = next((hint for symptom, hint in _HINTS if symptom in text), "")
     return f"{message}; {hint}" if hint else message

@@ -4,13 +4,16 @@ Names are bytes to git and text to us: bytes that are not UTF-8 are written as `
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+from codequarry.ingest.git.default_branch import choose_default
 from codequarry.ingest.git.mirrors import RemoteAccess
-from codequarry.shared.errors import NotAtOrigin
+from codequarry.ingest.git.plain_files import read_line
+from codequarry.shared.errors import GitError, NotAtOrigin
 from codequarry.shared.paths import printable, raw
+from codequarry.shared.timestamps import now
 from codequarry.shared.versions.refs import NAMED_KINDS, Ref
 
 # A server that takes longer to list its refs is considered silent; a clone may take much longer.
@@ -22,15 +25,28 @@ HEADS = "refs/heads/"
 TAGS = "refs/tags/"
 PEELED = "^{}"
 PULL_PATTERNS = ("refs/pull/*/head", "refs/merge-requests/*/head")
+UPSTREAM_HEAD = "refs/remotes/origin/HEAD"
+UPSTREAM_HEADS = UPSTREAM_HEAD.removesuffix(HEAD)
+# What decides the default branch of a repository with a working tree.
+CHECKOUT_PATTERNS = (HEAD, UPSTREAM_HEAD, f"{HEADS}*")
+# What HEAD says in a repository with a reftable, which keeps the real HEAD elsewhere.
+REFTABLE_HEAD = f"{HEADS}.invalid"
+SYMBOLIC = "ref: "
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """An origin's answer: the branch that its HEAD names, and the commit of each ref that it was asked for."""
+    """An origin's answer: the branch that its HEAD names, and the commit of each ref that it was asked for.
+
+    ``upstream_branch`` is the branch that the HEAD of a clone's own origin named when it was cloned. ``asked_at`` is
+    when the origin was asked (ISO 8601 in UTC), or "" if it was not.
+    """
 
     head_branch: str | None = None
     tips: Mapping[str, str] = field(default_factory=dict)
     asked: frozenset[Ref] = frozenset()
+    asked_at: str = ""
+    upstream_branch: str | None = None
 
     def tip_of(self, ref: Ref) -> str | None:
         """Return the commit of a branch, tag or pull request, or None if the origin does not have it."""
@@ -57,20 +73,42 @@ def git_name(name: str) -> str:
     return os.fsdecode(raw(name))
 
 
-def ask(access: RemoteAccess, refs: Iterable[Ref]) -> Listing:
-    """Ask for HEAD and exactly these versions, in one call."""
-    asked = frozenset(refs)
+def ask(access: RemoteAccess, refs: Iterable[Ref], kept: str = "") -> Listing:
+    """Ask for HEAD and these versions, in one call.
+
+    If the origin has a working tree, the answer's HEAD is not the checkout but the default branch: ``kept``, the
+    published default branch, as long as it exists.
+    """
+    asked, moment = frozenset(refs), now("seconds")
     names = sorted(name for ref in asked for name in origin_refs(ref))
     peeled = [name + PEELED for name in names if name.startswith("refs/tags/")]
-    return replace(_read(_list(access, (HEAD, *names, *peeled))), asked=asked)
+    return replace(_ask_default(access, (*names, *peeled), kept), asked=asked, asked_at=moment)
 
 
-def ask_all(access: RemoteAccess, refs: Iterable[Ref], *, names: bool) -> Listing:
-    """Ask for HEAD, these versions and, with ``names``, every branch and tag, in one call."""
-    asked = frozenset(refs)
+def ask_all(access: RemoteAccess, refs: Iterable[Ref], *, names: bool, kept: str = "") -> Listing:
+    """Ask for HEAD, these versions and, with ``names``, every branch and tag; ``kept`` is as in ``ask``."""
+    asked, moment = frozenset(refs), now("seconds")
     listed = {name for ref in asked for name in origin_refs(ref)}
     listed |= {f"{HEADS}*", f"{TAGS}*"} if names else {name + PEELED for name in listed if name.startswith(TAGS)}
-    return replace(_read(_list(access, (HEAD, *sorted(listed)))), asked=asked)
+    return replace(_ask_default(access, sorted(listed), kept), asked=asked, asked_at=moment)
+
+
+def _ask_default(access: RemoteAccess, names: Sequence[str], kept: str) -> Listing:
+    if access.checkout() is None:
+        return list_refs(access, (HEAD, *names))
+    return with_default(list_refs(access, (*CHECKOUT_PATTERNS, *names)), kept, access.mirror.environment)
+
+
+def list_refs(access: RemoteAccess, patterns: Iterable[str] = ()) -> Listing:
+    """Ask for the refs that match a pattern, or for all refs if there is no pattern."""
+    return _read(_list(access, patterns))
+
+
+def with_default(listing: Listing, kept: str, environment: Mapping[str, str]) -> Listing:
+    """Return the listing of a repository with a working tree as if its default branch were checked out."""
+    branches = {name.removeprefix(HEADS): tip for name, tip in listing.tips.items() if name.startswith(HEADS)}
+    name = choose_default(branches, kept, listing.upstream_branch, environment)
+    return replace(listing, head_branch=name, tips={**listing.tips, HEAD: branches[name]}) if name else listing
 
 
 def default_branch(access: RemoteAccess, listing: Listing) -> str:
@@ -80,8 +118,11 @@ def default_branch(access: RemoteAccess, listing: Listing) -> str:
     return listing.head_branch or HEAD
 
 
-def raise_not_found(access: RemoteAccess, ref: Ref | None) -> NoReturn:
-    """Raise NotAtOrigin with the reason: the origin has no commits, or lacks this version."""
+def raise_not_found(access: RemoteAccess, ref: Ref | None, *, is_default: bool = False) -> NoReturn:
+    """Raise NotAtOrigin with the reason: the origin has no commits, or lacks this version.
+
+    ``is_default`` means that the version is the published default branch.
+    """
     origin = access.origin
     kind = ref.kind if ref and ref.kind in NAMED_KINDS else "branch"
     prefix = "refs/tags/" if kind == "tag" else HEADS
@@ -92,14 +133,35 @@ def raise_not_found(access: RemoteAccess, ref: Ref | None) -> NoReturn:
         raise NotAtOrigin(f"{origin.url} {_without_branches(access)}")
     names = sorted(name.removeprefix(prefix) for name in tips if not name.endswith(PEELED))
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    problem = f"has no {kind} {ref.value}" if ref else "has a HEAD without commits: name a branch with --branch"
-    raise NotAtOrigin(f"{origin.url} {problem}; it has {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}")
+    problem = f"{origin.url} has no {kind} {ref.value}" if ref else _without_head(access, tips)
+    known = f"it has {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}"
+    if ref and is_default:
+        raise NotAtOrigin(f"{problem}, the default branch; choose another with --branch B --default: {known}")
+    raise NotAtOrigin(f"{problem}; {known}")
+
+
+def raise_damaged(access: RemoteAccess, name: str) -> NoReturn:
+    """Raise GitError for a ref that names no commit."""
+    raise GitError(f"{name} of {access.origin.url} is damaged: it names no commit; run `git fsck` there")
 
 
 def pulls_at(access: RemoteAccess, digits: str) -> dict[str, str]:
     """Return pull or merge requests' head commits that begin with ``digits``, each with the ref name of one request."""
     tips = _read(_list(access, PULL_PATTERNS)).tips
     return {commit: name for name, commit in tips.items() if commit.startswith(digits)}
+
+
+def _without_head(access: RemoteAccess, tips: Mapping[str, str]) -> str:
+    checkout = access.checkout()
+    if checkout is None:
+        return f"{access.origin.url} has a HEAD without commits: name a branch with --branch"
+    line = read_line(checkout.folder / HEAD) or ""
+    name = printable(os.fsencode(line.removeprefix(SYMBOLIC)))
+    if name in tips:
+        raise_damaged(access, name)
+    shown = f" {name.removeprefix(HEADS)}" if line.startswith(SYMBOLIC) and name != REFTABLE_HEAD else ""
+    problem = f"the checked-out branch{shown} of {access.origin.url} has no commits yet"
+    return f"{problem}: commit something, or name another branch with --branch"
 
 
 def _without_branches(access: RemoteAccess) -> str:
@@ -124,13 +186,18 @@ def _list(access: RemoteAccess, patterns: Iterable[str] = ()) -> bytes:
 
 def _read(listing: bytes) -> Listing:
     """Parse ``ls-remote --symref``; a HEAD that does not name a branch counts as detached."""
-    symbolic, tips = None, {}
+    symbolic, tips = {}, {}
     for line in listing.split(b"\n"):
         value, _, name = line.partition(b"\t")
         text, ref = printable(value), printable(name)
-        if text.startswith("ref: "):
-            if ref == HEAD and text.startswith(f"ref: {HEADS}"):
-                symbolic = text.removeprefix(f"ref: {HEADS}")
+        if text.startswith(SYMBOLIC):
+            symbolic[ref] = text.removeprefix(SYMBOLIC)
         elif ref:
             tips[ref] = text
-    return Listing(symbolic, tips)
+    return Listing(
+        _below(HEADS, symbolic.get(HEAD)), tips, upstream_branch=_below(UPSTREAM_HEADS, symbolic.get(UPSTREAM_HEAD))
+    )
+
+
+def _below(prefix: str, name: str | None) -> str | None:
+    return name.removeprefix(prefix) if name and name.startswith(prefix) else None

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from codequarry.ingest.git.child_guardian import GUARDIAN
+from codequarry.ingest.git.damage import diagnosis
 from codequarry.ingest.git.local import LocalRepository, readable
 from codequarry.ingest.git.plain_files import TEXT_BYTES, check_plain, open_plain, read_plain
 from codequarry.shared.errors import GitError
@@ -21,7 +22,6 @@ INDEX_BYTES = 2_000_000_000
 # Limit for a file of refs; only a hundred million refs would need more.
 REFS_BYTES = 1_000_000_000
 MOST_BORROWED = 5
-PARTIAL = "; it is a partial clone: complete it with `git fetch --refetch` or index its origin"
 
 
 @contextmanager
@@ -33,7 +33,8 @@ def served_view(repository: LocalRepository, lenders: Sequence[Path] = ()) -> It
         try:
             yield view
         except GitError as error:
-            raise GitError(f"{error}{PARTIAL if repository.configuration.is_partial_clone() else ''}") from None
+            found = diagnosis(repository, str(error))
+            raise GitError(f"{error}; {found}" if found else str(error)) from None
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from codequarry.ingest.remotes.survey import ChangedVersion, survey
+from codequarry.ingest.remotes.survey import ChangedVersion, ask_origin, changes
+from codequarry.ingest.transaction.seen_heads import note_listing
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.catalog.polls import Poll, change_poll, forget_poll, list_polls
 from codequarry.shared.catalog.repositories import Repository, list_repositories
@@ -125,7 +126,10 @@ def _ask(
         return None
     seconds = interval(repository, claimed, settings) * (1 + JITTER * (2 * draw() - 1))
     try:
-        changed = survey(repository, read_head(store), settings)
+        head, rules = read_head(store), rules_of(settings, repository.origin)
+        listing = ask_origin(repository, head, settings, rules)
+        note_listing(store, repository, listing)
+        changed = list(changes(repository, head, listing, rules))
         asked_for = _submit(submit, repository, changed, claimed)
     except GitError as error:
         pause = min(MAX_PAUSE_SECONDS, seconds * 2 ** min(claimed.failures, 20))

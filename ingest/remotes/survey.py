@@ -35,20 +35,24 @@ def survey(
     repository: Repository, head: Head, settings: SettingsModel, rules: Rules | None = None
 ) -> list[ChangedVersion]:
     """Ask an origin for changes of the followed versions and return them; raise GitError if it does not answer."""
+    rules = rules or rules_of(settings, repository.origin)
+    return list(changes(repository, head, ask_origin(repository, head, settings, rules), rules))
+
+
+def ask_origin(repository: Repository, head: Head, settings: SettingsModel, rules: Rules | None) -> Listing:
+    """Ask an origin for the newest commits of all followed versions; raise GitError if it does not answer."""
     origin = origin_of_record(repository.origin)
     own = settings_for(settings, repository.origin, origin.host)
     seconds = min(own.git.clone_timeout_seconds, own.polling.timeout_seconds)
     git = own.git.model_copy(update={"clone_timeout_seconds": seconds})
     bound = guarded_configuration(origin, own) if repository.guarded else None
     access = open_access(origin, git, own.home, bound=bound)
-    rules = rules or rules_of(settings, repository.origin)
     followed = indexed_refs(head, repository.name) | _default_ref(repository)
-    listing = ask_all(access, followed, names=bool(rules and rules.refs))
-    return list(changes(repository, head, listing, rules))
+    return ask_all(access, followed, names=bool(rules and rules.refs), kept=head.default_branch(repository.name))
 
 
 def _default_ref(repository: Repository) -> frozenset[Ref]:
-    return frozenset() if repository.follows_head else frozenset({Ref("branch", repository.branch)})
+    return frozenset({Ref("branch", repository.branch)} if repository.branch not in ("", HEAD) else ())
 
 
 def changes(repository: Repository, head: Head, listing: Listing, rules: Rules | None) -> Iterator[ChangedVersion]:

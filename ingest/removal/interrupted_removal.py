@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from codequarry.ingest.git.mirror_cache import remove_unused
-from codequarry.ingest.git.mirrors import mirror_folder, mirrors_folder, remove_mirror
+from codequarry.ingest.git.mirrors import remove_mirror
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.request.repository_entry import has_timelines, retract_entry, retract_identity
 from codequarry.ingest.transaction.chores import drop_noted, finish_chores
@@ -19,9 +19,12 @@ from codequarry.shared.access.binding import bind_index
 from codequarry.shared.access.key_list import forget_in_grants
 from codequarry.shared.catalog.documents import put_document
 from codequarry.shared.catalog.failures import forget_failures
+from codequarry.shared.catalog.merge_bases import forget_merge_bases
 from codequarry.shared.catalog.polls import forget_poll
+from codequarry.shared.catalog.pull_requests import forget_pull_requests
 from codequarry.shared.catalog.repositories import Repository, is_in_catalog, list_repositories
 from codequarry.shared.errors import CodequarryError
+from codequarry.shared.repositories.mirror_folders import mirror_folder, mirrors_folder
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head
@@ -86,6 +89,8 @@ def _carry_out(removal: Removal, store: Store, settings: SettingsModel) -> None:
         forget_poll(store, removal.name)
         if not _has_other_name(removal, store):
             forget_failures(store, removal.repo_id)
+            forget_merge_bases(store, removal.repo_id)
+            forget_pull_requests(store, removal.repo_id)
         retract_entry(store, removal.repository)
     retract_identity(store)
     store.delete_document(removal.key)

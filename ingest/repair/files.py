@@ -14,7 +14,6 @@ from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.fsck.versions import Version, read_version
 from codequarry.ingest.git.mirror_cache import mirror_in_use
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.request.index_request import IndexRequest, Workshop
 from codequarry.ingest.request.progress import Watch
@@ -26,6 +25,7 @@ from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.catalog.repositories import Repository, Summary, save_summary
 from codequarry.shared.model import INDEXED, FileRecord, Filters
 from codequarry.shared.repositories.followed_versions import settings_for
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.store.port import DocumentStore, RowReader, Store

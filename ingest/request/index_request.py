@@ -32,14 +32,15 @@ class IndexRequest:
     """Which version of a repository to index: ``origin`` is a path or URL, ``ref`` None means the default branch.
 
     ``default`` makes the branch of ``ref`` the repository's default branch. The first branch of a new repository
-    becomes the default anyway, unless ``beside`` is set: then the branch that the origin's HEAD names is indexed first.
+    becomes the default anyway, unless ``beside`` is set: then the origin's own default branch is indexed first.
     ``full`` starts over beside the published version. A run that must embed more than ``max_chunks`` chunks or
     ``max_tokens`` tokens raises LimitExceeded and publishes nothing. ``forced`` paths are rewritten even if unchanged,
     because they are damaged (``codequarry fsck --repair``). ``guarded`` marks a new repository that a client's request
     named (``ingest/git/address_guard.py``). If a change was reported before the fetch, ``seen_at`` (ISO 8601) is the
     time of the report and ``commit`` the commit that it named. ``skips_failed`` raises FailedBefore
     for a commit that failed before; it is set if no person asked for the run. A version that only searches asked for
-    (``wish`` "once") expires like the commits of a branch, unless a person asks for it (``wish`` "lasting").
+    (``wish`` "once") expires like the commits of a branch, unless a person asks for it (``wish`` "lasting"). With
+    ``checked_out``, a request without ``ref`` means what is checked out in the origin's working tree, if it has one.
     """
 
     origin: str
@@ -56,6 +57,7 @@ class IndexRequest:
     commit: str = ""
     skips_failed: bool = False
     wish: VersionWish = "lasting"
+    checked_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,9 @@ class IndexReport:
     before, the versions in ``masked_anew`` were indexed again too, the versions in ``unmasked`` could not be, and
     ``given_up`` older commits were dropped; ``erased`` is False until their rows are gone from the disk.
 
-    ``warnings`` name lines of the repository's own ignore and allow files that have no effect.
+    ``warnings`` name lines of the repository's own ignore and allow files that have no effect. ``replaced_default`` is
+    the branch that this run replaced as the default branch, if any. ``version_note`` explains that, or why a version
+    other than the default branch was indexed although the request named none.
 
     ``log_commits`` is how many commits the run added to what searches for commits find, and ``log_diffs`` how many
     changed files of them; ``log_embedded``, ``log_reused`` and ``log_tokens`` are what these needed.
@@ -119,6 +123,8 @@ class IndexReport:
     log_embedded: int = 0
     log_reused: int = 0
     log_tokens: int = 0
+    version_note: str = ""
+    replaced_default: str = ""
     default_branch: "IndexReport | None" = None
     former_default: "IndexReport | None" = None
 

@@ -25,7 +25,7 @@ class Overtaken(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A version of an origin; ``ref`` None means the branch that the origin's HEAD names.
+    """A version of an origin; ``ref`` None means the default branch that the origin names.
 
     ``is_default`` means that the version is or becomes the repository's default branch. That follows from ``default``,
     the published default branch (None if there was none), unless the request demands it (``demanded``). ``known`` is

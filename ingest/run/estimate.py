@@ -10,6 +10,7 @@ from codequarry.ingest.files.kinds import VENDORED_FOLDERS
 from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.files.reading_pool import open_readers
 from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.request.checked_out_version import at_checkout
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop, ignore
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.request.wanted_version import resolve_request
@@ -81,6 +82,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
     """Fetch, list and sample what a run would index; chunks and tokens are within 30% of the actual run."""
     store, settings = workshop.store, workshop.settings
     check_identity(store, workshop.embedder, settings.embedding.model)
+    request = at_checkout(request, settings, store)
     wanted = resolve_request(request, settings, store)
     check_model_allowed(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
     repo = wanted.known.name if wanted.known else request.name or wanted.origin.name

@@ -4,17 +4,15 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from codequarry.ingest.git.ancestry import count_behind
-from codequarry.ingest.request.wanted_version import other_versions
 from codequarry.ingest.source.source import FileSource, note_fetched
-from codequarry.ingest.transaction.placement import current_timeline
 from codequarry.ingest.transaction.run_report import Run
+from codequarry.ingest.transaction.seen_heads import note_listing, published_commit
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.catalog.repositories import RefHead, Repository, read_ref_head, save_ref_head
 from codequarry.shared.errors import StoreError
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.telemetry.metrics import observe_lag
 from codequarry.shared.timestamps import now
-from codequarry.shared.versions.head import Head
 
 
 def note_fetch(run: Run) -> None:
@@ -44,22 +42,8 @@ def _note_seen(store: DocumentStore, repository: Repository, source: FileSource)
     head, repo, repo_id = read_head(store), repository.name, repository.id
     # Until a new default branch is published, its commits say nothing about the published default branch.
     if source.key or head.default_branch(repo) in ("", source.ref.value):
-        published = _published_commit(head, repo, source.key)
+        published = published_commit(head, repo, source.key)
         behind = count_behind(source.mirror, source.commit, published)
-        save_ref_head(
-            store, RefHead(repo, source.key, source.commit, now("seconds"), published, behind, repo_id=repo_id)
-        )
-    for ref in other_versions(head, repo, source.key):
-        tip = source.listing.tip_of(ref) if ref in source.listing.asked else None
-        known = read_ref_head(store, repo, ref.key, repo_id)
-        if tip is None or (known and known.commit == tip):
-            continue
-        published = _published_commit(head, repo, ref.key)
-        # The distance is known only after a fetch.
-        behind = 0 if tip == published else None
-        save_ref_head(store, RefHead(repo, ref.key, tip, now("seconds"), published, behind, repo_id=repo_id))
-
-
-def _published_commit(head: Head, repo: str, key: str) -> str:
-    timeline = current_timeline(head, repo, key)
-    return "" if timeline is None else head.timelines[timeline].commit
+        asked_at = source.listing.asked_at or now("seconds")
+        save_ref_head(store, RefHead(repo, source.key, source.commit, asked_at, published, behind, repo_id=repo_id))
+    note_listing(store, repository, source.listing, source.key, source.mirror)

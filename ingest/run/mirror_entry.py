@@ -5,9 +5,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from codequarry.ingest.git.mirrors import ENTRY, mirrors_folder
+from codequarry.ingest.git.mirrors import ENTRY
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.data_folder import private_opener
+from codequarry.shared.repositories.mirror_folders import mirrors_folder
 
 _FORM = TypeAdapter(Repository)
 

@@ -11,9 +11,9 @@ from codequarry.ingest.files.listing import lister_ahead
 from codequarry.ingest.garbage_collection.collector import collect_after_run
 from codequarry.ingest.garbage_collection.unmasked_rows import is_unmasked, note_unmasked
 from codequarry.ingest.git.mirror_cache import mirror_in_use
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.remote import HEAD
 from codequarry.ingest.removal.interrupted_removal import repair
+from codequarry.ingest.request.checked_out_version import at_checkout, with_checkout_note, with_default_note
 from codequarry.ingest.request.index_request import (
     IndexReport,
     IndexRequest,
@@ -27,6 +27,7 @@ from codequarry.ingest.request.repository_entry import MirrorSeen, RemovedMeanwh
 from codequarry.ingest.request.wanted_version import Overtaken, Wanted, ensure_current, lacks_default, resolve_request
 from codequarry.ingest.run.attempt import Attempt
 from codequarry.ingest.run.freshness import note_fetch
+from codequarry.ingest.run.merge_bases import note_merge_bases
 from codequarry.ingest.run.mirror_entry import note_entry
 from codequarry.ingest.run.publication import transact
 from codequarry.ingest.run.remasking import mask_others
@@ -45,6 +46,7 @@ from codequarry.shared.catalog.ledger import check_counter, read_head, read_tran
 from codequarry.shared.catalog.repositories import Repository, Summary, clear_progress, read_summary
 from codequarry.shared.errors import CodequarryError, Interrupted, Stopped, StoreError
 from codequarry.shared.index.identity import check_identity, claim_identity
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.versions.head import Head
@@ -79,6 +81,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
     check_identity(store, workshop.embedder, settings.embedding.model)
     check_counter(store)
     repair(store, settings)
+    named, request = request, at_checkout(request, settings, store)
     wanted = resolve_request(request, settings, store)
     if wanted.known:
         finish_chores(store, settings.indexing.grace_seconds, repo=wanted.known.name)
@@ -92,7 +95,8 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
     with mirror_in_use(mirror_folder(wanted.origin, settings.home)), lister_ahead(settings.indexing):
         done = _index_wanted(request, workshop, wanted, watch, started)
     former = _index_former_default(wanted, done, workshop, observe)
-    return replace(done, default_branch=first, former_default=former)
+    report = replace(done, default_branch=first, former_default=former)
+    return report if request == named else with_checkout_note(report, request, store)
 
 
 def _index_former_default(
@@ -149,11 +153,12 @@ def _index_source(
         note_unmasked(store, repository.name)
     with _clean_up_if_removed(run):
         done = _index(run, wanted)
+        note_merge_bases(run)
     finish_chores(store, settings.indexing.grace_seconds, repo=repository.name)
     if not source.key:
         adopt_branch(repository, store)
     collect_after_run(store, settings.retention, repository.name, source.key)
-    return done
+    return with_default_note(done, wanted, source.listing)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from codequarry.ingest.run.freshness import note_fetch, observe_published
 from codequarry.ingest.shared_import.coordinator import HelperSilent, is_shared, write_shared
 from codequarry.ingest.shared_import.share import SharedImport
 from codequarry.ingest.transaction.acquisition import undo_transaction
+from codequarry.ingest.transaction.bases import WORKSPACES
 from codequarry.ingest.transaction.chores import drop_noted, note_purge, note_undo
 from codequarry.ingest.transaction.expiry import aging_from
 from codequarry.ingest.transaction.lease import Heartbeat, Held, release_lease
@@ -260,11 +261,12 @@ def _publish(run: Run, held: Held) -> None:
     replaced = current_timeline(read_head(store), repo, key) if held.new else None
     branch = "" if key else run.source.ref.value
     stale = Ref("branch", branch).key if branch else ""
-    at = now("seconds")
+    at = now("milliseconds")
+    # A version that outgrew its layer keeps its earlier commits, unless nobody can ask for them.
+    forgets = run.request.full or key.startswith(WORKSPACES)
 
     def choose(head: Head) -> list[int]:
-        # Only a rebuild replaces commits. A version that outgrew its layer keeps its earlier commits.
-        leaving = [replaced] if replaced is not None and run.request.full else []
+        leaving = [replaced] if replaced is not None and forgets else []
         return leaving + (drafts_of(head, repo, stale) if stale else [])
 
     def change(head: Head) -> Head:
@@ -288,7 +290,7 @@ def _publish(run: Run, held: Held) -> None:
         )
         if held.new and key:
             others = [timeline for timeline in timelines_of(head, repo, key) if timeline != held.timeline]
-            head = without_timelines(head, others) if run.request.full else retired(head, others, at)
+            head = without_timelines(head, others) if forgets else retired(head, others, at)
         if stale:
             # A branch that has become the default no longer has a timeline of its own.
             note_undos(store, head, repo, stale)

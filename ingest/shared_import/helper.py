@@ -11,7 +11,6 @@ from codequarry.ingest.files.reading_pool import most_processes, open_readers
 from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.mirror_cache import mirror_in_use
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop
 from codequarry.ingest.request.progress import Watch
@@ -22,6 +21,7 @@ from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import BEATS_PER_LEASE, Heartbeat, Held
 from codequarry.ingest.transaction.writer import Writer
 from codequarry.shared.errors import Conflict, StoreError
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.head import Place
 

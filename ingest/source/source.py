@@ -11,7 +11,7 @@ from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.git.address_guard import guarded_configuration
 from codequarry.ingest.git.fetch import Fetched, synchronise
-from codequarry.ingest.git.mirrors import RemoteAccess, ignore_message, mirror_folder, open_access, remove_mirror
+from codequarry.ingest.git.mirrors import RemoteAccess, ignore_message, open_access, remove_mirror
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
@@ -27,6 +27,7 @@ from codequarry.shared.catalog.repositories import Repository, update_repository
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.glob_patterns import lines_of_file
 from codequarry.shared.repositories.followed_versions import settings_for
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.index import IndexingSettings
@@ -100,9 +101,9 @@ def fetch_source(
     repo = wanted.known.name if wanted.known else ""
     bound = guarded_configuration(wanted.origin, settings) if wanted.is_guarded else None
     access = open_access(wanted.origin, settings.git, settings.home, say, bound)
-    others = other_versions(head, repo, wanted.key)
+    others, kept = [*other_versions(head, repo, wanted.key), *_default_ref(wanted)], head.default_branch(repo)
     try:
-        access, fetched = _synchronised(access, wanted.ref, others, guarded=wanted.is_guarded)
+        access, fetched = _synchronised(access, wanted.ref, others, kept, guarded=wanted.is_guarded)
     except LimitExceeded:
         if wanted.known is None:
             remove_mirror(mirror_folder(wanted.origin, settings.home))
@@ -110,12 +111,20 @@ def fetch_source(
     if fetched is None:
         if not wanted.is_default and any(head.timelines[line].ref == wanted.key for line in head.of_repo(repo)):
             return None
-        raise_not_found(access, wanted.ref)
+        raise_not_found(
+            access, wanted.ref, is_default=bool(wanted.is_default and wanted.default and not wanted.demanded)
+        )
     key = "" if wanted.is_default else fetched.ref.key
     found(key, fetched.commit)
     rules = rules_of_commit(settings, fetched.mirror, fetched.commit)
     limits = settings.indexing
     return FileSource(wanted.origin, fetched.mirror, fetched.ref, key, fetched.commit, rules, limits, fetched.listing)
+
+
+def _default_ref(wanted: Wanted) -> tuple[Ref, ...]:
+    """Return the default branch, so that a run for another version learns its newest commit from the same call."""
+    branch = wanted.default[1] if wanted.default and not wanted.is_default else ""
+    return (Ref("branch", branch),) if branch and branch != HEAD else ()
 
 
 def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarded: bool) -> Mirror:
@@ -125,21 +134,21 @@ def fetch_commit(origin: Origin, commit: str, settings: SettingsModel, *, guarde
     if mirror.commit_of(commit) is None:
         bound = guarded_configuration(origin, settings) if guarded else None
         access = open_access(origin, settings.git, settings.home, bound=bound)
-        _synchronised(access, Ref("commit", commit), (), guarded=guarded)
+        _synchronised(access, Ref("commit", commit), guarded=guarded)
     return mirror
 
 
 def _synchronised(
-    access: RemoteAccess, ref: Ref | None, others: Sequence[Ref], *, guarded: bool
+    access: RemoteAccess, ref: Ref | None, others: Sequence[Ref] = (), kept: str = "", *, guarded: bool
 ) -> tuple[RemoteAccess, Fetched | None]:
     """Fetch, following a redirect of the origin unless it is ``guarded``, and return how the origin was reached."""
     try:
-        return access, synchronise(access, ref, others)
+        return access, synchronise(access, ref, others, kept)
     except GitError as error:
         if guarded or not is_redirected(error):
             raise
     moved = replace(access, origin=moved_origin(access.origin, access.settings))
-    return moved, synchronise(moved, ref, others)
+    return moved, synchronise(moved, ref, others, kept)
 
 
 def enter_catalog(
@@ -153,7 +162,7 @@ def enter_catalog(
         return known, note
     chosen = request.ref is not None and (request.default or known.branch != branch or not known.head_commit)
     follows_head = not chosen and (known.follows_head or branch == HEAD)
-    fetched = replace(known, head_commit=source.commit, fetched_at=now("seconds"))
+    fetched = replace(known, head_commit=source.commit, fetched_at=source.listing.asked_at or now("seconds"))
     return replace(fetched, branch=branch, follows_head=follows_head), note
 
 

@@ -1,6 +1,7 @@
 """When a version that only searches asked for begins to age."""
 
 from codequarry.ingest.request.index_request import VersionWish
+from codequarry.ingest.transaction.bases import WORKSPACES
 from codequarry.shared.catalog.ledger import change_head, read_head
 from codequarry.shared.store.port import DocumentStore
 from codequarry.shared.timestamps import now, seconds_since
@@ -17,7 +18,7 @@ def aging_from(wish: VersionWish, key: str, current: Timeline | None) -> str:
     ``current`` is the timeline that readers saw before. Default branches and working trees stay.
     """
     known = current.expiring_since if current else ""
-    if not key or key.startswith("workspace/") or wish == "lasting":
+    if not key or key.startswith(WORKSPACES) or wish == "lasting":
         return ""
     if wish == "once" and (current is None or known):
         return known if known and seconds_since(known) < RENEWED_AFTER_SECONDS else now("seconds")

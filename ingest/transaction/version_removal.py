@@ -38,7 +38,7 @@ def adopt_name(store: DocumentStore, repo: str, branch: Ref) -> None:
 
 def _end(store: DocumentStore, repo: str, keys: Sequence[str], change: Callable[[Head], Head]) -> None:
     """End versions in the same write as another change."""
-    at = now("seconds")
+    at = now("milliseconds")
 
     def ended(head: Head) -> Head:
         head = change(head)

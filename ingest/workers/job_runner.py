@@ -11,6 +11,7 @@ from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.removal.removal import end_version, remove_repository
 from codequarry.ingest.request.index_request import IndexRequest, VersionWish, Workshop
 from codequarry.ingest.request.repository_entry import RemovedMeanwhile
+from codequarry.ingest.run.merge_bases import find_merge_base
 from codequarry.ingest.run.pipeline import index_repository
 from codequarry.ingest.workers.running_job import Attend, RunningJob
 from codequarry.shared.catalog.repositories import Progress, read_repository
@@ -130,6 +131,8 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
                 end_version(job.repo, ref, store)
         return ""
     name = _present_name(job, store)
+    if job.kind == "merge-base":
+        return _find_merge_base(name, job, workshop)
     refused: CodequarryError | None = None
     candidates: tuple[Ref | None, ...] = job.refs or (None,)
     # A trigger that names a new commit saw the commit before any fetch.
@@ -150,6 +153,8 @@ def _perform(job: Job, workshop: Workshop, sign: "RunningJob") -> str:
             report = index_repository(request, workshop, sign.observe)
             for warning in report.warnings:
                 log.warning("a line of the repository's lists has no effect", detail=warning)
+            if report.replaced_default:
+                log.warning("default branch changed", repo=report.repo, detail=report.version_note)
             return "" if report.kind == "gone" else report.commit
         except (NotAtOrigin, NotIndexed, UsageError) as error:
             refused = refused or error
@@ -164,6 +169,14 @@ def _wish(job: Job) -> VersionWish:
     if job.trigger == "search":
         return "once"
     return "unchanged" if job.trigger in SEEING else "lasting"
+
+
+def _find_merge_base(name: str, job: Job, workshop: Workshop) -> str:
+    repository = read_repository(workshop.store, name)
+    if repository is None:
+        raise Removed(f"'{name}' was removed from the index after this job was submitted")
+    one, other, *pull = (ref.value for ref in job.refs)
+    return find_merge_base(workshop.store, workshop.settings, repository, (one, other), "".join(pull))
 
 
 def _was_seen(job: Job) -> bool:

@@ -9,8 +9,8 @@ from pydantic import Field
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import Score, VersionedChunk
 
-Change = Literal["added", "removed", "moved", "changed", "unchanged"]
-CHANGES: tuple[Change, ...] = ("added", "removed", "moved", "changed", "unchanged")
+Change = Literal["added", "removed", "moved", "renamed", "changed", "unchanged"]
+CHANGES: tuple[Change, ...] = ("added", "removed", "moved", "renamed", "changed", "unchanged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,26 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedMergeBase:
+    """The commit that the newer version of a repository is compared with: where it branched off from the older."""
+
+    repo: str
+    commit: str
+    before: Annotated[str, Field(serialization_alias="from", description="the name of the older version")]
+    after: Annotated[str, Field(serialization_alias="to", description="the name of the newer version")]
+
+
+@dataclass(frozen=True, slots=True)
 class ComparisonAnswer:
     """The answer to a comparison."""
 
     results: tuple[Difference, ...]
     counts: Annotated[Mapping[Change, int], Field(description="number of compared hits, by change")]
     freshness: Annotated[tuple[Freshness, ...], Field(description="the freshness of both versions")]
+    merge_bases: Annotated[
+        tuple[ComparedMergeBase, ...],
+        Field(description="empty, unless the request asked for a merge base or a pull request"),
+    ]
     degraded: tuple[str, ...]
     reason: str | None
     took_ms: float

@@ -104,10 +104,27 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class HitVersion:
-    """A version that holds a hit."""
+    """A version that has a declaration, and the lines at which it has it."""
 
     ref: str
     commit: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class HitVariant:
+    """Another text of a hit's declaration, at the same path in other versions; ``id`` is its chunk in the first one."""
+
+    versions: tuple[HitVersion, ...]
+    id: str
+    blob: str
+    content_hash: str
+    start_line: int
+    end_line: int
+    score: Annotated[
+        Score | None, LEFT_OUT_IF_NONE, Field(description="its own score, if the search found this text too")
+    ] = None
 
 
 @dataclass(frozen=True)  # no slots: Python can't combine the slots of two bases
@@ -123,7 +140,15 @@ class Hit(VersionedChunk, _Scored):
     versions: Annotated[
         tuple[HitVersion, ...] | None,
         LEFT_OUT_IF_NONE,
-        Field(description="every version that holds the hit, if the search covers several versions of its repository"),
+        Field(
+            description="if the search covers several versions of the repository: those with the same text of the "
+            "declaration at the same path; ref, commit and lines of the hit are those of the first"
+        ),
+    ] = None
+    variants: Annotated[
+        tuple[HitVariant, ...] | None,
+        LEFT_OUT_IF_NONE,
+        Field(description="the other texts of the declaration, each with its versions; empty if no version differs"),
     ] = None
     explain: Annotated[Explanation | None, LEFT_OUT_IF_NONE] = None
 
@@ -145,7 +170,11 @@ class SearchAnswer:
     """The answer to a search."""
 
     results: tuple[Hit, ...]
-    freshness: tuple[Freshness, ...] = ()
+    freshness: Annotated[
+        tuple[Freshness, ...],
+        Field(description="the versions that were searched, those with hits first; a long list is cut"),
+    ] = ()
+    versions_searched: Annotated[int, Field(description="how many versions were searched, shown or not")] = 0
     degraded: Annotated[tuple[str, ...], Field(description="stages that were not available")] = ()
     reason: Annotated[str | None, Field(description="why results is empty")] = None
     suggestion: str | None = None

@@ -21,7 +21,7 @@ class JobProgress:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """A job that indexes or removes a repository or version, and its progress."""
+    """A job that indexes or removes a repository or version, or finds a merge base, and its progress."""
 
     job_id: str
     kind: JobKind
@@ -34,7 +34,7 @@ class JobStatus:
     attempts: Annotated[int, Field(description="number of attempts since the job last made progress")]
     error: str | None
     failures: Annotated[tuple[str, ...], Field(description="errors of earlier attempts, latest last")]
-    commit: Annotated[str | None, Field(description="the indexed commit, once the job is done")]
+    commit: Annotated[str | None, Field(description="the indexed commit, or the merge base, once the job is done")]
     created_at: str
     updated_at: str
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from codequarry.search_api.answers.freshness import CommitsBehind, HeadCommit, IndexState
+from codequarry.search_api.answers.freshness import CommitsBehind, HeadCommit, HeadSeenAt, IndexState
 from codequarry.shared.versions.refs import RefKind
 
 WholeCount = Annotated[int | None, Field(description="null if the key sees only some paths of the repository")]
@@ -22,6 +22,7 @@ class IndexedVersion:
     indexed_at: str | None
     head_commit: HeadCommit
     commits_behind: CommitsBehind
+    head_seen_at: HeadSeenAt
     files: WholeCount
     chunks: WholeCount
 
@@ -47,6 +48,7 @@ class IndexedRepository:
     indexed_at: str | None
     head_commit: HeadCommit
     commits_behind: CommitsBehind
+    head_seen_at: HeadSeenAt
     files: WholeCount
     chunks: WholeCount
     skipped: Annotated[Mapping[str, int] | None, Field(description="number of skipped files, by reason")]

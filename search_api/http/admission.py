@@ -31,6 +31,8 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
     {
         "POST /search-code": "search",
         "POST /diff-search": "search",
+        "GET /symbols/versions": "search",
+        "GET /symbols/history": "search",
         "GET /repos": "search",
         "POST /repos": "index",
         "DELETE /repos/<name>": "admin",

@@ -20,12 +20,12 @@ from codequarry.search_api.http.log_limits import BoundedLog
 from codequarry.search_api.http.openapi import component_schemas, describe_keys
 from codequarry.search_api.http.problems import problem, problem_of
 from codequarry.search_api.http.request_context import CATALOG_METRICS, EXTENSION, INDEXER, RECEIVER, deadline
-from codequarry.search_api.http.routes import comparison, health, jobs, repos, search, webhooks
+from codequarry.search_api.http.routes import comparison, health, jobs, repos, search, symbol_history, symbols, webhooks
 from codequarry.search_api.jobs.queue import MakeIndexer
 from codequarry.search_api.query.request import SearchRequest
 from codequarry.search_api.search.backend import Backend
 from codequarry.search_api.webhooks.receiver import Receiver
-from codequarry.shared.access.grants import OWNER
+from codequarry.shared.access.grants import OWNER, Principal
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.liveness.deadline import Deadline
@@ -77,7 +77,7 @@ def create_app(
     app.extensions[INDEXER] = make_indexer(backend) if make_indexer else None
     app.extensions[RECEIVER] = Receiver(settings)
     start_counting()
-    for routes in (search, comparison, repos, jobs, webhooks, health):
+    for routes in (search, comparison, symbols, symbol_history, repos, jobs, webhooks, health):
         app.register_blueprint(routes.blueprint)
     app.extensions[CATALOG_METRICS] = catalog_metrics(backend)
     if settings.metrics.port is None:
@@ -166,7 +166,9 @@ def _answer_errors(app: APIFlask) -> None:
 
     @app.errorhandler(CodequarryError)
     def own(error: CodequarryError) -> Response:
-        response = problem_of(error, _request_id())
+        principal: Principal | None = g.get("principal")
+        may_index = principal is not None and principal.has("index")
+        response = problem_of(error, _request_id(), indexes=app.extensions[INDEXER] is not None, may_index=may_index)
         if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and is_written(response.status_code):
             log.warning("failed", error=type(error).__name__, detail=str(error))
         return response

@@ -10,6 +10,8 @@ from flask import Response
 from codequarry.search_api.answers.json import to_json
 from codequarry.search_api.answers.problem import PROBLEM_MEDIA_TYPE, Problem, problem_of_status
 from codequarry.search_api.versions.commit_wait import LateCommit
+from codequarry.search_api.versions.merge_base import MergeBaseUnknown
+from codequarry.search_api.versions.missing_version import VersionMissing
 from codequarry.shared.errors import (
     AmbiguousCommit,
     CodequarryError,
@@ -62,10 +64,19 @@ def problem(status: HTTPStatus, detail: str, request_id: str | None) -> Response
     return _response(problem_of_status(status, detail, request_id))
 
 
-def problem_of(error: CodequarryError, request_id: str | None) -> Response:
-    """Return the response for a CodequarryError, with its headers and details."""
+def problem_of(error: CodequarryError, request_id: str | None, *, indexes: bool, may_index: bool) -> Response:
+    """Return the response for a CodequarryError, with its headers and details.
+
+    The advice for a missing version depends on whether the service ``indexes`` and whether the caller may ask for that.
+    """
     status, _ = classify(error)
-    response = _response(_with_details(problem_of_status(status, public(error), request_id), error))
+    if isinstance(error, VersionMissing):
+        detail = _advised(error, indexes, may_index)
+    elif isinstance(error, MergeBaseUnknown):
+        detail = _merge_base_advised(error, indexes, may_index)
+    else:
+        detail = public(error)
+    response = _response(_with_details(problem_of_status(status, detail, request_id), error))
     if isinstance(error, StoreFull):
         response.headers["Retry-After"] = str(FULL_RETRY_AFTER_SECONDS)
     if isinstance(error, TooManyRequests):
@@ -73,6 +84,28 @@ def problem_of(error: CodequarryError, request_id: str | None) -> Response:
     if isinstance(error, Unauthorized):
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def _merge_base_advised(error: MergeBaseUnknown, indexes: bool, may_index: bool) -> str:
+    if not indexes:
+        return f"{error.problem}; this service does not index: ask its operator, which can run: {error.command}"
+    key = "" if may_index else " and a key that has the scope 'index'"
+    return f"{error.problem}; to find it, repeat the request with ?index=true{key}"
+
+
+def _advised(error: VersionMissing, indexes: bool, may_index: bool) -> str:
+    """Return the problem with what an HTTP client can do about it, instead of a command."""
+    if error.is_workspace:
+        return f"{error.problem}; working trees can't be indexed over HTTP; on its machine, run: {error.command}"
+    if not indexes:
+        how = f", which can run: {error.command}" if error.command else ""
+        return f"{error.problem}; this service does not index: ask its operator{how}"
+    key = "" if may_index else " and a key that has the scope 'index'"
+    if not error.missing:
+        return f"{error.problem}; add a repository with POST /repos{key}"
+    if not error.command:
+        return f"{error.problem}; to index it, name one repository in filters.repo, and use ?index=true{key}"
+    return f"{error.problem}; to index it, repeat the request with ?index=true{key}"
 
 
 def _response(body: Problem) -> Response:

@@ -1,38 +1,31 @@
-"""The MCP server: the two tools that a coding agent needs, over stdio. Only protocol messages go to stdout."""
+"""The MCP server: the tools that a coding agent needs, over stdio. Only protocol messages go to stdout."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import Field, SecretStr
+from mcp_types import CallToolResult
+from pydantic import Field
 
-from codequarry.search_api.access.authentication import ApiKeys, RefuseAll, RequestCredentials
 from codequarry.search_api.answers.file_text import FileText
-from codequarry.search_api.answers.freshness import Freshness
-from codequarry.search_api.answers.hits import Hit, SearchAnswer
-from codequarry.search_api.answers.json import to_json
-from codequarry.search_api.query.commit_filters import DOCUMENTS
-from codequarry.search_api.query.request import parse_request
+from codequarry.search_api.jobs.queue import Indexer
+from codequarry.search_api.mcp.caller import McpCaller
+from codequarry.search_api.mcp.rendering import CodePlaces, places, render_answer, render_file
+from codequarry.search_api.mcp.symbol_history import add_symbol_history
+from codequarry.search_api.mcp.tool_calls import ToolCalls
+from codequarry.search_api.mcp.tool_results import READ_ONLY, REF, tool_result, with_tool_errors
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 from codequarry.search_api.search.backend import Backend
-from codequarry.search_api.search.files import read_file
-from codequarry.shared.access.grants import OWNER, Principal
-from codequarry.shared.access.key_list import find_key
-from codequarry.shared.access.keys import moment, split_token
-from codequarry.shared.control_characters import visible, visible_line
-from codequarry.shared.errors import CodequarryError, NotIndexed, Unauthorized
-from codequarry.shared.settings.config import SettingsModel
-from codequarry.shared.store.port import DocumentStore
 
 INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
-scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result. Results show the
-code at the indexed commit that they name, not the working tree. Both tools take a ref: a branch, a tag, pull/12, a
-commit, or workspace:/path for an indexed working tree (any folder in it). The default is the default branch."""
+scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result, or symbol_history
+for when a function, method or class changed. Results show the code at the indexed commit that they name, not the
+working tree. All tools take a ref: a branch, a tag, pull/12, a commit, or workspace:/path for an indexed working tree
+(any folder in it). The default is the default branch.
+search_code also takes a pattern as ref, such as release/* or * for every version: each result is then one declaration,
+with the versions that have it and those that have another text of it.
+With index: true, search_code and read_file first index a version that is missing or behind its repository."""
 SEARCH = """\
 Find code by meaning or by name in the indexed repositories. Use it instead of grep if you don't know the exact words.
 Returns the best places as `repo path:from-to` with their code, best first.
@@ -45,53 +38,27 @@ READ = """\
 Read numbered lines of an indexed file at the indexed commit. Take the path from a search_code result, and pass the
 same ref. Returns the first 400 lines unless you pass start_line and end_line; at most 400 lines per call."""
 
-# Longer hits are truncated, with a note on how to read the rest. Chunks are seldom longer.
-MAX_HIT_LINES = 80
 # A whole large file would fill an agent's context window.
 MAX_FILE_LINES = 400
 
 _TYPE = "Search commits instead of code: commit (messages) or diff (added and removed lines)"
-_REF = "An indexed branch, tag, pull/12 or commit, or workspace:/path; the default is the default branch"
-READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True)
-class CodePlace:
-    """The part of a hit that an agent needs."""
-
-    repo: str
-    path: str
-    start_line: int
-    end_line: int
-    symbol: str | None
-    symbol_type: str
-    language: str
-    score: float
-    ref: str | None
-    commit: str | None
-    text: str
-    commit_author: str | None
-    commit_date: str | None
-    commit_message: str | None
+_SINCE = "First day of commits, such as 2024-05-31; only with type"
+_REFS = (
+    "An indexed branch, tag, pull/12 or commit, workspace:/path, or a pattern such as release/*, or * for every "
+    "version; the default is the default branch"
+)
+_INDEX = (
+    "First index the version that repo and ref name if it is missing or outdated, for example after a commit; this may "
+    "take a while"
+)
 
 
-# No slots: the MCP library would mistake them for defaults, and the tool would have no schema.
-@dataclass(frozen=True)
-class CodePlaces:
-    """The structured content of a search_code result."""
+def create_server(backend: Backend, indexer: Indexer) -> MCPServer[Any]:
+    """Return the server, limited to what ``[mcp] key`` may see, if set; the first call opens store and model.
 
-    results: tuple[CodePlace, ...]
-    reason: str | None
-    suggestion: str | None
-    degraded: tuple[str, ...]
-    freshness: tuple[Freshness, ...]
-
-
-def create_server(backend: Backend) -> MCPServer[Any]:
-    """Return the server, limited to what ``[mcp] key`` may see, if set; the first call opens store and model."""
-    caller = McpCaller(backend.settings, lambda: backend.engine().store)
+    ``indexer`` runs the jobs of calls with ``index``.
+    """
+    calls = ToolCalls(backend, indexer, McpCaller(backend.settings, lambda: backend.engine().store))
     server: MCPServer[Any] = MCPServer(
         "codequarry", version=version("codequarry"), instructions=INSTRUCTIONS, log_level="WARNING"
     )
@@ -102,20 +69,19 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         repo: Annotated[str | None, Field(description="Only this repository")] = None,
         language: Annotated[str | None, Field(description="Only this language, such as python or typescript")] = None,
         path: Annotated[str | None, Field(description="Only paths that match this glob, such as src/**/*.py")] = None,
-        ref: Annotated[str | None, Field(description=_REF)] = None,
+        ref: Annotated[str | None, Field(description=_REFS)] = None,
         type: Annotated[str | None, Field(description=_TYPE)] = None,
         author: Annotated[str | None, Field(description="Part of an author's name; only with type")] = None,
-        since: Annotated[
-            str | None, Field(description="First day of commits, such as 2024-05-31; only with type")
-        ] = None,
+        since: Annotated[str | None, Field(description=_SINCE)] = None,
         until: Annotated[str | None, Field(description="Last day of commits; only with type")] = None,
         top_k: Annotated[int, Field(description="Maximum number of results", ge=1, le=50)] = 10,
+        index: Annotated[bool, Field(description=_INDEX)] = False,
     ) -> Annotated[CallToolResult, CodePlaces]:
         filters = {"repo": repo, "language": language, "path": path, "ref": ref, "type": type}
         filters |= {"author": author, "since": since, "until": until}
         body = {"query": query, "top_k": top_k, "filters": {name: value for name, value in filters.items() if value}}
-        answer = _with_tool_errors(lambda: _search(backend, body, caller.principal()))
-        return _result(render_answer(answer), places(answer))
+        answer = with_tool_errors(lambda: calls.search(body, index=index))
+        return tool_result(render_answer(answer), places(answer))
 
     @server.tool(name="read_file", title="Read file", description=READ, annotations=READ_ONLY)
     def read_indexed_file(
@@ -123,147 +89,14 @@ def create_server(backend: Backend) -> MCPServer[Any]:
         path: Annotated[str, Field(description="Path of the file in the repository")],
         start_line: Annotated[int | None, Field(description="First line, counted from 1", ge=1)] = None,
         end_line: Annotated[int | None, Field(description="Last line, inclusive", ge=1)] = None,
-        ref: Annotated[str | None, Field(description=_REF)] = None,
+        ref: Annotated[str | None, Field(description=REF)] = None,
+        index: Annotated[bool, Field(description=_INDEX)] = False,
     ) -> Annotated[CallToolResult, FileText]:
         first = start_line or 1
         last = min(end_line or first + MAX_FILE_LINES - 1, first + MAX_FILE_LINES - 1)
         version = VersionQuery((VersionSpecifier("ref", ref),)) if ref else VersionQuery()
-        file = _with_tool_errors(
-            lambda: read_file(backend.seen_by(caller.principal()).catalog, repo, path, start_line, last, version)
-        )
-        return _result(render_file(file), file)
+        file = with_tool_errors(lambda: calls.read(repo, path, start_line, last, version, index=index))
+        return tool_result(render_file(file), file)
 
+    add_symbol_history(server, backend, calls.caller.principal)
     return server
-
-
-def _search(backend: Backend, body: Mapping[str, Any], principal: Principal) -> SearchAnswer:
-    return backend.search(parse_request(body, reranking=backend.settings.reranking), principal)
-
-
-def _with_tool_errors(call: Callable[[], Value]) -> Value:
-    """Return what ``call`` returns; its errors become tool errors with the same message."""
-    try:
-        return call()
-    except CodequarryError as error:
-        raise ToolError(visible(str(error))) from error
-
-
-def _result(text: str, structured: CodePlaces | FileText) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=visible(text))], structured_content=to_json(structured)
-    )
-
-
-def places(answer: SearchAnswer) -> CodePlaces:
-    """Return the structured content for an answer from the engine."""
-    return CodePlaces(
-        tuple(map(_place, answer.results)), answer.reason, answer.suggestion, answer.degraded, answer.freshness
-    )
-
-
-def _place(hit: Hit) -> CodePlace:
-    return CodePlace(
-        repo=hit.repo,
-        path=hit.path,
-        start_line=hit.start_line,
-        end_line=hit.end_line,
-        symbol=_symbol(hit),
-        symbol_type=hit.symbol_type,
-        language=hit.language,
-        score=hit.score,
-        ref=hit.ref,
-        commit=hit.commit,
-        text=hit.text,
-        commit_author=hit.commit_author,
-        commit_date=hit.commit_date,
-        commit_message=hit.commit_message,
-    )
-
-
-def render_answer(answer: SearchAnswer) -> str:
-    """Return an answer as compact text: a header line and the code of every hit."""
-    if not answer.results:
-        suggestion = f" ({answer.suggestion})" if answer.suggestion else ""
-        return f"No results: {answer.reason}{suggestion}"
-    blocks = [_render_hit(hit) for hit in answer.results]
-    if answer.degraded:
-        blocks.append(f"Note: answered without {', '.join(answer.degraded)}.")
-    shown = {hit.repo for hit in answer.results}
-    states = sorted(_state(entry) for entry in answer.freshness if entry.repo in shown)
-    blocks.append("Indexed: " + ", ".join(states))
-    return "\n\n".join(blocks)
-
-
-def _state(entry: Freshness) -> str:
-    behind = f", {entry.commits_behind} commits behind" if entry.commits_behind else ""
-    return f"{entry.repo} {entry.ref} at {str(entry.indexed_commit)[:12]}{behind}"
-
-
-def _render_hit(hit: Hit) -> str:
-    lines = _lines(hit.text)
-    head = visible_line(f"{hit.repo} {hit.path}:{hit.start_line}-{hit.end_line}")
-    if hit.symbol_type in DOCUMENTS:
-        head = _commit_head(hit)
-    elif symbol := _symbol(hit):
-        head += f"  {hit.symbol_type} {visible_line(symbol)}"
-    shown = lines[:MAX_HIT_LINES]
-    if len(lines) > len(shown):
-        more = f"… {len(lines) - len(shown)} more lines"
-        shown.append(more if hit.symbol_type in DOCUMENTS else f"{more}: read_file from {hit.start_line + len(shown)}")
-    return "\n".join((f"{head}  ({hit.score:.2f})", *shown))
-
-
-def _commit_head(hit: Hit) -> str:
-    """Return the place of a change or message: repository, commit, author and day, and the file's new lines."""
-    day = (hit.commit_date or "").partition("T")[0]
-    place = f" {hit.path}:{hit.start_line}-{hit.end_line}" if hit.path else ""
-    head = f"{hit.repo}{place}  commit {hit.blob[:12]}  {hit.commit_author} {day}"
-    # A message begins with its first line anyway.
-    return visible_line(f"{head}  {hit.commit_message}" if hit.path and hit.commit_message else head)
-
-
-def _symbol(hit: Hit) -> str | None:
-    return hit.qualified_name or hit.symbol_name
-
-
-def render_file(file: FileText) -> str:
-    """Return a file's lines with their numbers."""
-    width = len(str(file.end_line))
-    numbered = [f"{number:>{width}}  {line}" for number, line in enumerate(_lines(file.text), file.start_line)]
-    place = visible_line(f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines}")
-    return "\n".join((f"{place} at {file.ref} {file.commit[:12]}", *numbered))
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines of a text as git counts them, split only at line feeds, without the CR of Windows files."""
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
-
-
-class McpCaller:
-    """The principal of the MCP server, from ``[mcp] key``: a token, or the id or name of a key."""
-
-    def __init__(self, settings: SettingsModel, store: Callable[[], DocumentStore]) -> None:
-        self._configured: SecretStr | None = settings.mcp.key
-        self._store = store
-        self._keys = ApiKeys(settings, store, RefuseAll())
-
-    def principal(self) -> Principal:
-        """Return the principal; raise Unauthorized if the key is not active, or Forbidden if it lacks ``search``."""
-        if self._configured is None:
-            return OWNER
-        principal = self._principal_of(self._configured.get_secret_value())
-        principal.require("search")
-        return principal
-
-    def _principal_of(self, key_or_name: str) -> Principal:
-        if split_token(key_or_name):
-            return self._keys.authenticate(RequestCredentials(key_or_name, "", ""))
-        limited = f"this server is limited to the key '{key_or_name}'"
-        try:
-            key = find_key(self._store(), key_or_name)
-        except NotIndexed:
-            raise Unauthorized(f"{limited}, but no key in use has that id or name; see codequarry keys list") from None
-        state = key.state(moment())
-        if state != "active":
-            raise Unauthorized(f"{limited}, which is {state}; create another key")
-        return key.principal

@@ -15,7 +15,7 @@ FilterValues = Mapping[str, tuple[str, ...]]  # the accepted values of each fiel
 # Longer lists of files or repositories belong in a setting.
 MAX_FILTER_VALUES = 200
 
-VERSION_FILTERS: tuple[SpecifierKind, ...] = ("ref", "branch", "commit")
+VERSION_FILTERS: tuple[SpecifierKind, ...] = ("ref", "branch", "tag", "commit")
 FILTERS: tuple[str, ...] = (*FILTERABLE_FIELDS, "path", *VERSION_FILTERS, TYPE, *OF_COMMITS)
 # Fields with a fixed set of values.
 CLOSED_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -25,8 +25,10 @@ CLOSED_VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 FILTER_NOTES = {
     "path": "globs as in .gitignore; a leading ! excludes",
-    "branch": "an indexed branch; the default branch if omitted",
-    "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path (any folder in it), a full ref, or a commit",
+    "branch": "an indexed branch, or a pattern such as feature/*; the default branch if omitted",
+    "tag": "an indexed tag, or a pattern such as v2.*",
+    "ref": "any indexed version: a branch, a tag, pull/12, workspace:/path (any folder in it), a full ref, or a "
+    "commit; or a pattern, and * for every version but working trees",
     "commit": "an indexed commit: the full hash or at least its first 7 digits",
     TYPE: "code (the default), or documents of commits instead: commit (messages) or diff (changed lines)",
     AUTHOR: "any part of the name or e-mail address of a commit's author; only with type commit or diff",

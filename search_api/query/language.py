@@ -17,7 +17,8 @@ from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.model import CODE_TYPES, KINDS_OF_FILE
 
 FILTER_WORDS: tuple[str, ...] = (
-    "repo", "lang", "path", "symbol", "kind", "ref", "branch", "commit", "type", "author", "since", "until",
+    "repo", "lang", "path", "symbol", "kind", "ref", "branch", "tag", "commit",
+    "type", "author", "since", "until",
 )  # fmt: skip
 FILTER_ALIASES: Mapping[str, str] = MappingProxyType(
     {"language": "lang", "file": "path", "repository": "repo", "after": "since", "before": "until"}

@@ -8,6 +8,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from codequarry.shared.errors import UnknownName, UsageError
 
 MAX_VALUE_CHARACTERS = 1_000
+# No code host counts pull requests further.
+MAX_PULL = 10**15
 NULL = {"type": "null"}
 
 
@@ -27,6 +29,8 @@ def _whole(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_storable_value)]
 WholeNumber = Annotated[int, BeforeValidator(_whole)]
+# The limits come first: after a validator, the schema of an optional field would lose them.
+PullNumber = Annotated[int, Field(ge=1, le=MAX_PULL), BeforeValidator(_whole)]
 
 
 def _without_zero(value: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from codequarry.search_api.query.commit_filters import (
     AUTHOR,
@@ -117,21 +118,31 @@ def _fields(clause: Clause) -> list[tuple[str, str]]:
 
 def _version(filters: FilterValues, wanted: Terms) -> VersionQuery:
     """Return the requested versions; if both the body and the query name versions, those in both."""
-    both = {name: _both(filters.get(name, ()), wanted.get(name, ())) for name in VERSION_FILTERS}
-    if both["branch"] and both["ref"]:
-        # A ref may be a branch: names in both lists count as branches.
-        both["branch"], both["ref"] = _both(both["branch"], both["ref"]), ()
+    both = {name: _both(filters.get(name, ()), wanted.get(name, ()), patterns=True) for name in VERSION_FILTERS}
+    for kind in ("branch", "tag"):
+        if both[kind] and both["ref"]:
+            # A ref may be a branch or a tag: names in both lists count as such.
+            both[kind] = _both(both[kind], both["ref"], patterns=True)
+    if both["branch"] or both["tag"]:
+        both["ref"] = ()
     asked: dict[SpecifierKind, tuple[VersionSpecifier, ...]] = {
         kind: tuple(VersionSpecifier(kind, text) for text in both[kind]) for kind in VERSION_FILTERS
     }
-    return VersionQuery(asked["branch"] + asked["ref"], asked["commit"])
+    return VersionQuery(asked["branch"] + asked["tag"] + asked["ref"], asked["commit"])
 
 
-def _both(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values in both lists; an empty list allows all values."""
+def _both(first: tuple[str, ...], second: tuple[str, ...], *, patterns: bool = False) -> tuple[str, ...]:
+    """Return the values in both lists, or with ``patterns`` matched by the other; an empty list allows all values."""
     if not first or not second:
         return first or second
     both = tuple(value for value in first if value in second)
+    if patterns:
+        both += tuple(
+            value
+            for values, others in ((first, second), (second, first))
+            for value in values
+            if value not in both and any(fnmatchcase(value, other) for other in others)
+        )
     if not both:
         raise UsageError(f"the filters contradict each other: {', '.join(first)} and {', '.join(second)}")
     return both

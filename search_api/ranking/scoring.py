@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from codequarry.search_api.answers.hits import Blend
 from codequarry.search_api.query.plan import QueryPlan
 from codequarry.search_api.ranking.bm25f import Statistics, lexical_scorer
+from codequarry.search_api.ranking.declarations import Declarations, of_several_versions
 from codequarry.search_api.ranking.signals import (
     Signals,
     definition_signal,
@@ -65,7 +66,10 @@ SCORE_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score, signals and weights; ``blend`` is set if a second stage scored it too."""
+    """A candidate with its score, signals and weights; ``blend`` is set if a second stage scored it too.
+
+    ``others`` are the candidates with the same declaration in other versions of the file, best first.
+    """
 
     candidate: Candidate
     score: float
@@ -74,6 +78,7 @@ class Ranked:
     repeat_weight: float = 1.0
     type_weight: float = 1.0
     blend: Blend | None = None
+    others: tuple["Ranked", ...] = ()
 
     @property
     def id(self) -> str:
@@ -96,7 +101,20 @@ def rank(plan: QueryPlan, recall: Recall) -> list[Ranked]:
     candidates = list(recall.candidates.values())
     signals = _signals(plan, recall, candidates)
     ranked = [_ranked(plan, candidate, signal) for candidate, signal in zip(candidates, signals, strict=True)]
-    return sorted(_spread(sorted(ranked, key=order)), key=order)
+    return sorted(_spread(_one_for_each_declaration(sorted(ranked, key=order))), key=order)
+
+
+def _one_for_each_declaration(ranked: Sequence[Ranked]) -> Sequence[Ranked]:
+    """Return the best candidate of each declaration, with the candidates from other versions of its file."""
+    chunks = [item.candidate.chunk for item in ranked]
+    if not of_several_versions(chunks):
+        return ranked
+    declarations = Declarations()
+    declarations.add(chunks)
+    together: dict[int, list[Ranked]] = {}
+    for item in ranked:
+        together.setdefault(id(declarations.of(item.candidate.chunk)), []).append(item)
+    return [replace(best, others=tuple(others)) for best, *others in together.values()]
 
 
 def _spread(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -224,9 +242,9 @@ def _crowding(ranked: Sequence[Ranked]) -> list[int]:
 
 def is_redundant(chunk: Chunk, better: Chunk) -> bool:
     """Return whether a chunk repeats a better chunk of its file: an overlapping part of a symbol, or the same lines."""
-    # Lines of two versions of a file are not comparable, but the same declaration is redundant.
+    # Lines of two versions of a file are not comparable.
     if chunk.blob != better.blob:
-        return chunk.qualified_name is not None and chunk.qualified_name == better.qualified_name
+        return False
     if chunk.symbol_part and better.symbol_part and chunk.qualified_name == better.qualified_name is not None:
         return _touches(chunk, better)
     shared = min(chunk.end_line, better.end_line) - max(chunk.start_line, better.start_line) + 1

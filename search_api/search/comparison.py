@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 
 from codequarry.search_api.answers.comparison import CHANGES, Change, ComparisonAnswer, Difference
@@ -10,19 +10,16 @@ from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import VersionedChunk
 from codequarry.search_api.query.diff_request import DiffRequest
 from codequarry.search_api.query.plan import QueryPlan, make_plan
-from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
-from codequarry.search_api.search.counterparts import Side, is_unchanged, moved_from, same_place
+from codequarry.search_api.search.compared_versions import locate_both
+from codequarry.search_api.search.counterparts import Side, change_of, is_unchanged, same_place
 from codequarry.search_api.search.engine import SearchEngine, ranked_matches
 from codequarry.search_api.search.hits import versioned_chunk
+from codequarry.search_api.search.move_candidates import find_moves
 from codequarry.search_api.search.recall import recall_query
-from codequarry.search_api.versions.catalog import CatalogHistory
 from codequarry.search_api.versions.freshness import ready_state
 from codequarry.search_api.versions.resolution import Located
-from codequarry.search_api.versions.scope import resolve
 from codequarry.shared.arrays import Vector
-from codequarry.shared.errors import NotIndexed
 from codequarry.shared.model import INDEXED, Chunk
-from codequarry.shared.versions.head import Head
 
 # The number of best hits compared in each version; those further down have little to do with the query.
 DEPTH = 200
@@ -46,10 +43,11 @@ class _Found:
 
 
 def compare(engine: SearchEngine, request: DiffRequest) -> ComparisonAnswer:
-    """Answer a comparison; raise like ``SearchEngine.search``, and NotIndexed if no repository has both versions."""
+    """Answer a comparison; raise the errors of ``SearchEngine.search`` and of ``locate_both``."""
     started = perf_counter()
     plan = make_plan(request.search)
-    before, after = _located(engine, plan, request)
+    versions = locate_both(engine, plan, request)
+    before, after = versions.before, versions.after
     vector = engine.embed(plan)
     found: list[_Found] = []
     old = _hits(engine, plan, before, vector)
@@ -64,32 +62,11 @@ def compare(engine: SearchEngine, request: DiffRequest) -> ComparisonAnswer:
         results=tuple(_difference(match, before, after) for match in shown),
         counts={change: counts[change] for change in CHANGES},
         freshness=(*_freshness(engine, before), *_freshness(engine, after)),
+        merge_bases=versions.merge_bases,
         degraded=() if vector is not None else engine.without_embedding,
         reason=None if shown else "no hit differs" if found else "no match in either version",
         took_ms=round((perf_counter() - started) * 1000, 1),
     )
-
-
-def _located(engine: SearchEngine, plan: QueryPlan, request: DiffRequest) -> tuple[Located, Located]:
-    """Return both versions as of one head document, limited to the repositories that have both."""
-    head = engine.head()
-    names = plan.selection.repos
-    both: list[Located] = []
-    for text in (request.before, request.after):
-        both.append(_at(engine, plan, head, text, names))
-    names = tuple(sorted(both[0].scope.views.keys() & both[1].scope.views.keys()))
-    if not names:
-        old, new = (", ".join(sorted(found.scope.views)) for found in both)
-        raise NotIndexed(f"no repository has both versions: '{request.before}' is in {old}, '{request.after}' in {new}")
-    before, after = (_at(engine, plan, head, text, names) for text in (request.before, request.after))
-    return before, after
-
-
-def _at(engine: SearchEngine, plan: QueryPlan, head: Head, text: str, names: tuple[str, ...]) -> Located:
-    repositories = engine.catalog.repositories(head, names)
-    selection = replace(plan.selection, repos=names, version=VersionQuery((VersionSpecifier("ref", text),)))
-    past = CatalogHistory(engine.catalog, head)
-    return Located(head, repositories, resolve(head, repositories, selection, past))
 
 
 ScoredChunks = dict[str, tuple[float, Chunk]]
@@ -110,9 +87,19 @@ def _side(engine: SearchEngine, found: Located, repo: str) -> Side:
 
 def _differences(before: Side, after: Side, old: ScoredChunks, new: ScoredChunks) -> Iterator[_Found]:
     """Yield what happened to each hit in either version; each piece of code appears once."""
-    pairs = [*_matched(after, before, new, reverse=True), *_matched(before, after, old, reverse=False)]
+    found: list[_Found] = []
+    removed = _absent(before, after, old, found, reverse=False)
+    added = _absent(after, before, new, found, reverse=True)
+    scores = {chunk.id: score for hits in (old, new) for score, chunk in hits.values()}
+    moves = find_moves(removed, added, before, after)
+    for pieces in moves:
+        score = max(scores.get(pieces.before.id, 0.0), scores.get(pieces.after.id, 0.0))
+        found.append(_Found(change_of(pieces, after), score, pieces.before, pieces.after))
+    known = {chunk.id for pieces in moves for chunk in (pieces.before, pieces.after)}
+    found += [_Found("removed", scores[chunk.id], chunk, None) for chunk in removed if chunk.id not in known]
+    found += [_Found("added", scores[chunk.id], None, chunk) for chunk in added if chunk.id not in known]
     seen: dict[tuple[object, ...], _Found] = {}
-    for match in sorted(pairs, key=lambda match: -match.score):
+    for match in sorted(found, key=lambda match: -match.score):
         seen.setdefault(_key(match), match)
     yield from seen.values()
 
@@ -124,25 +111,22 @@ def _key(match: _Found) -> tuple[object, ...]:
     return match.change, match.before and match.before.id, match.after and match.after.id
 
 
-def _matched(here: Side, there: Side, hits: ScoredChunks, *, reverse: bool) -> Iterator[_Found]:
-    """Yield how each hit in ``here`` compares with ``there``; ``reverse`` if ``here`` is the newer version."""
+def _absent(here: Side, there: Side, hits: ScoredChunks, found: list[_Found], *, reverse: bool) -> list[Chunk]:
+    """Return the hits in ``here`` that ``there`` lacks at their path, and add the others to ``found``.
+
+    ``reverse`` if ``here`` is the newer version.
+    """
     same_files = _same_files(here, there, {chunk.path for _, chunk in hits.values()})
-    absent: list[tuple[float, Chunk]] = []
+    absent: list[Chunk] = []
     for score, chunk in hits.values():
         if chunk.path in same_files or is_unchanged(chunk, there):
-            yield _Found("unchanged", score, chunk, chunk)
+            found.append(_Found("unchanged", score, chunk, chunk))
         elif other := same_place(chunk, there):
-            yield _pair("changed", score, chunk, other, reverse=reverse)
+            pair = (other, chunk) if reverse else (chunk, other)
+            found.append(_Found("changed", score, *pair))
         else:
-            absent.append((score, chunk))
-    moved = moved_from([chunk for _, chunk in absent], here, there)
-    for score, chunk in absent:
-        if other := moved.get(chunk.id):
-            yield _pair("moved", score, chunk, other, reverse=reverse)
-        elif reverse:
-            yield _Found("added", score, None, chunk)
-        else:
-            yield _Found("removed", score, chunk, None)
+            absent.append(chunk)
+    return absent
 
 
 def _same_files(here: Side, there: Side, paths: set[str]) -> set[str]:
@@ -155,10 +139,6 @@ def _same_files(here: Side, there: Side, paths: set[str]) -> set[str]:
         for side in (here, there)
     )
     return {path for path, _ in files & others}
-
-
-def _pair(change: Change, score: float, chunk: Chunk, other: Chunk, *, reverse: bool) -> _Found:
-    return _Found(change, score, other, chunk) if reverse else _Found(change, score, chunk, other)
 
 
 def _order(match: _Found) -> tuple[float, str, str, int, str]:

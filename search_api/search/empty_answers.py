@@ -13,6 +13,7 @@ from codequarry.shared.model import Candidate, CommitFilters, Filters, PathGlobs
 # Minimum similarity of a suggested name to the name or word in the query (difflib's ratio).
 MIN_LIKENESS = 0.75
 MAX_SUGGESTIONS = 3
+NOTHING_INDEXED = "not indexed yet"
 
 CountMatches = Callable[[Filters], int]
 """Returns how many chunks in scope match the filters."""
@@ -38,7 +39,7 @@ def why_empty(
     if not states and plan.selection.excluded_repos:
         return Emptiness(f"filter leaves nothing: repo is not {', '.join(plan.selection.excluded_repos)}")
     if not ready:
-        return Emptiness("not indexed yet", "index a repository: codequarry index PATH_OR_URL")
+        return Emptiness(NOTHING_INDEXED, "index a repository: codequarry index PATH_OR_URL")
     guess = did_you_mean(plan, near)
     filters = plan.selection.filters
     if plan.selection.documents and not count(Filters(terms=(("symbol_type", DOCUMENTS),))):

@@ -14,11 +14,13 @@ from codequarry.search_api.ranking.scoring import Ranked, ResultPage, cut_page, 
 from codequarry.search_api.ranking.second_stage import SecondStage
 from codequarry.search_api.search.cursor import Cursor, Seal, decode_cursor, digest, encode_cursor, seal_key
 from codequarry.search_api.search.empty_answers import Emptiness, why_empty
-from codequarry.search_api.search.hits import explain, holding_views, make_hit
+from codequarry.search_api.search.hits import explain, make_hit
+from codequarry.search_api.search.placement import FoundDeclaration, placements
 from codequarry.search_api.search.recall import embed, near_query, recall_query
 from codequarry.search_api.versions.catalog import Catalog
 from codequarry.search_api.versions.commit_wait import WaitingPlaces, await_commit
 from codequarry.search_api.versions.freshness import RepositoryState, scope_states
+from codequarry.search_api.versions.local_heads import LocalHeads
 from codequarry.search_api.versions.repository_lookup import Directory, versions_of
 from codequarry.search_api.versions.resolution import Located, locate
 from codequarry.search_api.versions.scope import VersionScope
@@ -90,7 +92,11 @@ class SearchEngine:
         self._roots = settings.api.local_roots
         self.waiting_places = WaitingPlaces(settings.api.threads)
         # Without this check, vectors from different models would be compared silently.
-        self.catalog = Catalog(store, lambda store: check_identity(store, embedder, settings.embedding.model))
+        self.catalog = Catalog(
+            store,
+            lambda store: check_identity(store, embedder, settings.embedding.model),
+            local_heads=LocalHeads(settings),
+        )
         self.deadline: Deadline | None = None
 
     def seen_by(self, principal: Principal) -> "SearchEngine":
@@ -151,7 +157,7 @@ class SearchEngine:
         with watch.stage("answer"):
             ranked = blended(ranked, second) if second else ranked
             page = cut_page(ranked, request.top_k, request.max_per_file, number)
-            answer = self._answer(plan, found, recall, page)
+            answer = self._answer(plan, found, recall, page, ranked)
         return replace(
             answer,
             degraded=self._degraded(vector is None and bool(scope.views), second),
@@ -223,25 +229,30 @@ class SearchEngine:
         as_of, query = AsOf(scope.at, scope.open), _query_digest(request)
         return encode_cursor(Cursor(number + 1, as_of, query, digest(scope.timelines), second), self.seal())
 
-    def _answer(self, plan: QueryPlan, found: Located, recall: Recall, page: ResultPage) -> SearchAnswer:
-        shown = {item.candidate.chunk.repo for item in page.hits}
+    def _answer(
+        self, plan: QueryPlan, found: Located, recall: Recall, page: ResultPage, ranked: Sequence[Ranked]
+    ) -> SearchAnswer:
+        hits = tuple(self._hits(plan, found, recall, page.hits, ranked))
+        shown = {(hit.repo, hit.ref) for hit in hits if hit.ref is not None}
         states = list(scope_states(self.catalog, found.head, found.scope, found.repositories, shown))
-        why = Emptiness("") if page.hits else self._why_empty(plan, found.scope, states)
+        why = Emptiness("") if hits else self._why_empty(plan, found.scope, states)
         return SearchAnswer(
-            results=tuple(self._hits(plan, found, recall, page.hits)),
+            results=hits,
             freshness=tuple(state.freshness() for state in states),
+            versions_searched=found.scope.version_count,
             reason=why.reason or None,
             suggestion=why.suggestion,
         )
 
-    def _hits(self, plan: QueryPlan, found: Located, recall: Recall, items: Sequence[Ranked]) -> Iterator[Hit]:
-        holders = holding_views(self.store, found.scope, (item.candidate.chunk for item in items))
+    def _hits(
+        self, plan: QueryPlan, found: Located, recall: Recall, items: Sequence[Ranked], ranked: Sequence[Ranked]
+    ) -> Iterator[Hit]:
+        places = placements(self.store, found.scope, [*map(_found, items)], map(_found, ranked))
         for item in items:
             repo = item.candidate.chunk.repo
             explanation = explain(item, recall) if plan.request.explain else None
             origin = found.repositories[repo].origin if repo in found.repositories else ""
-            several = len(found.scope.views.get(repo, ())) > 1
-            yield make_hit(item, holders[item.id], origin, several=several, explanation=explanation)
+            yield make_hit(item, places[item.id], origin, explanation)
 
     def _why_empty(self, plan: QueryPlan, scope: VersionScope, states: Sequence[RepositoryState]) -> Emptiness:
         """Return why nothing was found; only empty answers pay for the round trip that looks for misspellings."""
@@ -249,6 +260,11 @@ class SearchEngine:
         return why_empty(
             plan, states, near.candidates.values(), lambda filters: self.store.count(scope.snapshot, filters)
         )
+
+
+def _found(item: Ranked) -> FoundDeclaration:
+    others = tuple(other.candidate.chunk for other in item.others)
+    return FoundDeclaration(item.candidate.chunk, others, {other.id: other.score for other in item.others})
 
 
 def ranked_matches(plan: QueryPlan, recall: Recall) -> list[Ranked]:

@@ -1,19 +1,17 @@
 """Converts ranked candidates into the hits of an answer."""
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from codequarry.search_api.answers.hits import CodeChunk, Explanation, Hit, HitVersion, NearChunk, VersionedChunk
+from codequarry.search_api.answers.hits import CodeChunk, Explanation, Hit, NearChunk, VersionedChunk
 from codequarry.search_api.answers.json import adapter
 from codequarry.search_api.query.commit_filters import DOCUMENTS
 from codequarry.search_api.ranking.scoring import Ranked
-from codequarry.search_api.versions.scope import VersionScope
+from codequarry.search_api.search.placement import HitPlacement
 from codequarry.search_api.versions.views import View
 from codequarry.shared.model import Candidate, Chunk
-from codequarry.shared.store.port import RowReader
 from codequarry.shared.store.records import Recall
 from codequarry.shared.versions.commit_log import changed_path
 
@@ -22,21 +20,16 @@ CHUNK_FIELDS: tuple[str, ...] = tuple(field.name for field in fields(CodeChunk))
 EXPLAIN_DIGITS = 4
 
 
-def make_hit(
-    item: Ranked, views: Sequence[View], origin: str, *, several: bool, explanation: Explanation | None
-) -> Hit:
-    """Return a hit: the chunk's public fields, its version, score and URL.
-
-    ``views`` hold the chunk; the first gives its ref and commit. If the search covers ``several`` versions of the
-    repository, the hit names all views.
-    """
+def make_hit(item: Ranked, placement: HitPlacement, origin: str, explanation: Explanation | None) -> Hit:
+    """Return a hit: its public fields in the first version that has its text, its score, URL and other versions."""
     return adapter(Hit).validate_python(
         {
             "score": item.score,
-            **_versioned_fields(item.candidate.chunk, views[0] if views else None, origin),
+            **_versioned_fields(placement.chunk, placement.view, origin),
             "is_stride": item.candidate.is_stride,
             "rerank_score": item.blend.rerank_score if item.blend else None,
-            "versions": [HitVersion(view.ref.name, view.commit) for view in views] if several else None,
+            "versions": placement.versions,
+            "variants": placement.variants,
             "explain": explanation,
         }
     )
@@ -68,7 +61,7 @@ def _versioned_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str,
         "ref": view.ref.name if view else None,
         "branch": view.branch if view else None,
         "commit": view.commit if view else None,
-        "url": _url(origin, view, chunk) if view else None,
+        "url": chunk_url(origin, view, chunk) if view else None,
     }
 
 
@@ -91,8 +84,8 @@ def _fields(chunk: Chunk) -> dict[str, Any]:
     return {name: getattr(chunk, name) for name in CHUNK_FIELDS}
 
 
-def _url(origin: str, view: View, chunk: Chunk) -> str | None:
-    """Return a hit's URL, or None for a working tree, whose code is not on a host yet."""
+def chunk_url(origin: str, view: View, chunk: Chunk) -> str | None:
+    """Return a chunk's URL, or None for a working tree, whose code is not on a host yet."""
     if view.ref.kind == "workspace":
         return None
     return blob_url(origin, view.commit, chunk.path, chunk.start_line, chunk.end_line)
@@ -180,34 +173,3 @@ def _joined(scheme: str, host: str, port: int | None, path: str) -> tuple[str, s
     if not name:
         return None
     return host.lower(), f"{scheme}://{host.lower()}{f':{port}' if port else ''}/{quote(name, safe='/@+~-._')}"
-
-
-def holding_views(store: RowReader, scope: VersionScope, chunks: Iterable[Chunk]) -> dict[str, tuple[View, ...]]:
-    """Return the views that hold each chunk, by chunk id; only repositories with several views need the store."""
-    found: dict[str, tuple[View, ...]] = {}
-    unsure: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
-        views = scope.views.get(chunk.repo, ())
-        if len(views) > 1:
-            unsure.setdefault(chunk.repo, []).append(chunk)
-        else:
-            found[chunk.id] = views
-    for repo, shown in unsure.items():
-        found |= _among(store, scope.views[repo], scope.hidden, shown)
-    return found
-
-
-def _among(
-    store: RowReader, views: Sequence[View], hidden: frozenset[int], chunks: Sequence[Chunk]
-) -> dict[str, tuple[View, ...]]:
-    paths = {chunk.path for chunk in chunks}
-    of_commits = any(chunk.symbol_type in DOCUMENTS for chunk in chunks)
-    held = {
-        (file.path, file.blob, position)
-        for position, view in enumerate(views)
-        for file in store.files((view.log if of_commits else view).snapshot(hidden), paths)
-    }
-    return {
-        chunk.id: tuple(view for place, view in enumerate(views) if (chunk.path, chunk.blob, place) in held)
-        for chunk in chunks
-    }

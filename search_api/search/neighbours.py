@@ -1,13 +1,14 @@
 """The chunks nearest to a vector by similarity only, without the words and rules of a search."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import NearChunk
 from codequarry.search_api.query.filters import read_filters
 from codequarry.search_api.query.selection import select
-from codequarry.search_api.search.hits import holding_views, near_chunk
+from codequarry.search_api.search.hits import near_chunk
+from codequarry.search_api.search.placement import FoundDeclaration, placements
 from codequarry.search_api.versions.catalog import Catalog
 from codequarry.search_api.versions.freshness import scope_states
 from codequarry.search_api.versions.resolution import Located, locate
@@ -46,16 +47,18 @@ def nearest_chunks(catalog: Catalog, vector: Vector, filters: object, limit: int
 def near_chunks(catalog: Catalog, found: Neighbours) -> Iterator[NearChunk]:
     """Yield each chunk with its similarity and the fields of a hit."""
     located = found.located
-    holders = holding_views(catalog.store, located.scope, (candidate.chunk for candidate in found.candidates))
+    chunks = [FoundDeclaration(candidate.chunk) for candidate in found.candidates]
+    places = placements(catalog.store, located.scope, chunks, chunks)
     for candidate in found.candidates:
         known = located.repositories.get(candidate.chunk.repo)
-        views = holders[candidate.chunk.id]
-        yield near_chunk(candidate, views[0] if views else None, known.origin if known else "")
+        place = places[candidate.chunk.id]
+        yield near_chunk(replace(candidate, chunk=place.chunk), place.view, known.origin if known else "")
 
 
 def neighbour_freshness(catalog: Catalog, found: Neighbours) -> tuple[Freshness, ...]:
     """Return the freshness of the scope, in the form of a search answer."""
     located = found.located
-    shown = {candidate.chunk.repo for candidate in found.candidates}
+    repos = {candidate.chunk.repo for candidate in found.candidates} & located.scope.views.keys()
+    shown = {(repo, located.scope.views[repo][0].ref.name) for repo in repos}
     states = scope_states(catalog, located.head, located.scope, located.repositories, shown)
     return tuple(state.freshness() for state in states)

@@ -6,10 +6,12 @@ Reads are cached across searches and principals; each result omits what the prin
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from sys import intern
 from threading import Lock
 from time import monotonic
 from typing import TypeVar
 
+from codequarry.search_api.versions.local_heads import AskedVersion, LocalHeads, SeenTip
 from codequarry.search_api.versions.views import Point
 from codequarry.shared.access.grants import OWNER, Principal, permitted_catalog, permitted_head
 from codequarry.shared.catalog.deliveries import Delivery, list_deliveries
@@ -29,15 +31,19 @@ from codequarry.shared.jobs.job import Job, JobState
 from codequarry.shared.jobs.job_list import read_job, shown_jobs, unknown_job
 from codequarry.shared.store.port import DocumentStore, Store
 from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.refs import Ref
 from codequarry.shared.versions.transactions import TransactionRecord
 
 # Maximum age of the cached list of repositories. The list gives branch, origin and newest fetched commit; the
 # scope of a search comes from the head document, which is never cached.
 MAX_AGE_SECONDS = 2.0
 # Summaries and records of published transactions never change, so only this weight bounds their cache. A publication
-# weighs 1, plus 1 for every hundred paths and commits in its record.
-MAX_KEPT = 4096
+# weighs 1, plus 1 for every hundred paths and commits in its record. Two hundred branches that each change ten thousand
+# paths weigh 20,200; a search of all of them reads all their records.
+MAX_WEIGHT = 32_768
 NAMES_A_UNIT = 100
+# Maximum number of cached commits that fetches have seen.
+MAX_KEPT = 4096
 # Maximum number of cached histories; each has at most the few hundred transactions that retention keeps.
 MAX_HISTORIES = 1024
 # Maximum number of principals whose view of the head document and catalog is cached.
@@ -75,7 +81,7 @@ class _Cache:
     publications: dict[tuple[int, int], Publication] = field(default_factory=dict)
     weight: int = 0
     histories: dict[int, tuple[tuple[int, int], Sequence[Point]]] = field(default_factory=dict)
-    ref_heads: dict[tuple[str, str, str], tuple[float, RefHead | None]] = field(default_factory=dict)
+    ref_heads: dict[tuple[str, str, str, int], tuple[float, RefHead | None]] = field(default_factory=dict)
     heads: dict[Principal, tuple[Head, Head]] = field(default_factory=dict)
     catalogs: dict[Principal, tuple[RepositoriesByName, RepositoriesByName]] = field(default_factory=dict)
 
@@ -89,9 +95,15 @@ class Catalog:
         on_read: Callable[[DocumentStore], None] = lambda _: None,
         clock: Callable[[], float] = monotonic,
         principal: Principal = OWNER,
+        local_heads: LocalHeads | None = None,
     ) -> None:
-        """Read from ``store``; ``on_read`` is called before each read of the repository list and may raise."""
+        """Read from ``store``; ``on_read`` is called before each read of the repository list and may raise.
+
+        Without ``local_heads``, newer commits of repositories on this machine are unknown until a run or a poll sees
+        them.
+        """
         self.store = store
+        self._local_heads = local_heads
         self.principal = principal
         self._on_read = on_read
         self._clock = clock
@@ -150,6 +162,11 @@ class Catalog:
         with self._cache.lock:
             self._cache.read_at = float("-inf")
 
+    def forget_local_tips(self) -> None:
+        """Make the next call look into the repositories on this machine, for callers that need their current state."""
+        if self._local_heads:
+            self._local_heads.forget()
+
     def publication(self, timeline: int, number: int) -> Publication:
         """Return the record and summary of a published transaction."""
         key = (timeline, number)
@@ -157,15 +174,20 @@ class Catalog:
             kept = self._cache.publications.get(key)
         if kept is not None:
             return kept
-        read = Publication(read_transaction(self.store, timeline, number), read_summary(self.store, timeline, number))
+        read = Publication(self._record(timeline, number), read_summary(self.store, timeline, number))
         with self._cache.lock:
-            if self._cache.weight >= MAX_KEPT:
+            if self._cache.weight >= MAX_WEIGHT:
                 self._cache.publications.clear()
                 self._cache.weight = 0
             if read.record and read.summary:
                 self._cache.publications[key] = read
                 self._cache.weight += read.weight
         return read
+
+    def _record(self, timeline: int, number: int) -> TransactionRecord | None:
+        """Read a record; branches that replace the same paths share the texts of these paths in memory."""
+        record = read_transaction(self.store, timeline, number)
+        return replace(record, mask=tuple(map(intern, record.mask))) if record else None
 
     def points(self, head: Head, timeline: int) -> Sequence[Point]:
         """Return the transactions of a timeline that readers of ``head`` may request, oldest first."""
@@ -186,19 +208,33 @@ class Catalog:
             self._cache.histories[timeline] = (version, points)
         return points
 
-    def ref_head(self, repo: str, key: str, repo_id: str) -> RefHead | None:
-        """Return a version's head as recorded by a fetch; the answer is at most ``MAX_AGE_SECONDS`` old."""
+    def ref_head(self, repo: str, key: str, repo_id: str, published: int) -> RefHead | None:
+        """Return a version's head as recorded by a run or a poll.
+
+        The answer is at most ``MAX_AGE_SECONDS`` old, and no older than the transaction ``published``, whose run
+        recorded the head before it published.
+        """
         now = self._clock()
+        asked = (repo, repo_id, key, published)
         with self._cache.lock:
-            kept = self._cache.ref_heads.get((repo, repo_id, key))
+            kept = self._cache.ref_heads.get(asked)
         if kept is not None and now - kept[0] <= MAX_AGE_SECONDS:
             return kept[1]
         read = read_ref_head(self.store, repo, key, repo_id)
         with self._cache.lock:
             if len(self._cache.ref_heads) >= MAX_KEPT:
                 self._cache.ref_heads.clear()
-            self._cache.ref_heads[repo, repo_id, key] = (now, read)
+            self._cache.ref_heads[asked] = (now, read)
         return read
+
+    def local_tip(self, repository: Repository, ref: Ref, indexed: str) -> SeenTip | None:
+        """Return the newest commit of a version in its repository's folder on this machine, or None if unknown."""
+        return self._local_heads.tip(repository, ref, indexed) if self._local_heads else None
+
+    def look(self, versions: Iterable[AskedVersion]) -> None:
+        """Look for the newest commits of several versions at once, so that ``local_tip`` then knows them."""
+        if self._local_heads:
+            self._local_heads.look(versions)
 
     def progress(self, name: str, repo_id: str) -> Progress | None:
         """Return the current progress of a running import."""

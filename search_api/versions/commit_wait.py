@@ -77,10 +77,20 @@ def await_commit(
         lacking = view
         check_here(found.head)
         if view is not None and view.fixed:
-            raise _late(catalog, found, f"commit {wanted} is not in the history of the requested commit")
+            raise late_commit(catalog, found, f"commit {wanted} is not in the history of the requested commit")
         if monotonic() >= deadline:
-            raise _late(catalog, found, f"commit {wanted} was not indexed within {wait_ms} ms; use a longer wait_ms")
+            problem = f"commit {wanted} was not indexed within {wait_ms} ms; use a longer wait_ms"
+            raise late_commit(catalog, found, problem)
         pause(min(POLL_SECONDS, max(0.0, deadline - monotonic())))
+
+
+def lacking_view(store: DocumentStore, found: Located, wanted: str) -> View | None:
+    """Return the version that must have a commit and lacks it; None if it has it, or if nothing is published.
+
+    Raise UsageError if the scope has several versions.
+    """
+    view = _one_view(found)
+    return None if view is None or _holds(store, found, view, commit_digits(wanted)) else view
 
 
 def _one_view(found: Located) -> View | None:
@@ -117,7 +127,8 @@ def _history(records: Iterable[TransactionRecord]) -> set[str]:
     return commits
 
 
-def _late(catalog: Catalog, found: Located, problem: str) -> LateCommit:
+def late_commit(catalog: Catalog, found: Located, problem: str) -> LateCommit:
+    """Return the error for a commit that the index does not have, with the state of the version that must have it."""
     states = list(_states(catalog, found))
     there = ", ".join(f"{state.name} {state.ref} at {(state.indexed_commit or 'nothing')[:12]}" for state in states)
     return LateCommit(f"{problem} ({there})", tuple(state.freshness() for state in states))

@@ -64,9 +64,8 @@ def find(moment: Moment, lines: Sequence[VersionLine], query: VersionQuery) -> F
     named: list[VersionLine] = []
     views: dict[tuple[int, int], View] = {}
     for asked in query.names:
-        line = _named(lines, asked)
-        if line:
-            named.append(line)
+        if fitting := _named(lines, asked):
+            named += fitting
             answered.add(asked)
         elif view := _at_commit(moment, _searched(lines, ()), asked) or _as_default(moment, lines, asked):
             views[view.timeline, view.number] = view
@@ -82,18 +81,25 @@ def find(moment: Moment, lines: Sequence[VersionLine], query: VersionQuery) -> F
     return FoundVersion(tuple(views.values()), frozenset(answered))
 
 
-def _named(lines: Sequence[VersionLine], asked: VersionSpecifier) -> VersionLine | None:
-    """Return the line with a name; raise UsageError if a branch and a tag have the same name."""
-    fitting = [line for line in lines if not line.former and line.ref.answers_to(asked.text)]
-    if asked.kind == "branch":
-        fitting = [line for line in fitting if line.ref.kind == "branch"]
+def _named(lines: Sequence[VersionLine], asked: VersionSpecifier) -> list[VersionLine]:
+    """Return the line with a name, or the lines that fit a pattern, the default branch first, then by name.
+
+    Raise UsageError if a branch and a tag have the same name.
+    """
+    current = [line for line in lines if not line.former]
+    fitting = [line for line in current if line.ref.answers_to(asked.text)]
+    if asked.kind in ("branch", "tag"):
+        fitting = [line for line in fitting if line.ref.kind == asked.kind]
+    if not fitting and asked.is_pattern:
+        first, others = current[:1], sorted(current[1:], key=lambda line: line.ref.key)
+        return [line for line in (*first, *others) if asked.fits(line.ref)]
     if len(fitting) > 1:
         # A branch's name may be the same as another line's key.
         fitting = [line for line in fitting if line.ref.key == asked.text] or fitting
     if len(fitting) > 1:
         keys = " or ".join(line.ref.key for line in fitting)
         raise UsageError(f"'{asked.text}' names several versions; write {keys}")
-    return fitting[0] if fitting else None
+    return fitting
 
 
 def _as_default(moment: Moment, lines: Sequence[VersionLine], asked: VersionSpecifier) -> View | None:

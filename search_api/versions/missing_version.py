@@ -34,8 +34,20 @@ class Missing:
     asked: VersionSpecifier
 
 
+def no_match(
+    asked: VersionSpecifier, repos: Sequence[str], moment: Moment, lines: Mapping[str, Sequence[VersionLine]]
+) -> NotIndexed:
+    """Return the error for a pattern that matches no version; no version could be indexed to make it match."""
+    kind = "version" if asked.kind == "ref" else asked.kind
+    return NotIndexed(f"no indexed {kind} matches '{asked.text}'; indexed: {_list(repos, moment, lines)}")
+
+
 class VersionMissing(NotIndexed):
-    """A version that is not indexed in any of the repositories that were searched for it."""
+    """A version that is not indexed in any of the repositories that were searched for it.
+
+    The message ends with the ``command`` that indexes the version, if there is one. Where no command can be run, say
+    ``problem`` instead, and how to index the version there.
+    """
 
     def __init__(
         self,
@@ -47,12 +59,19 @@ class VersionMissing(NotIndexed):
     ) -> None:
         self.missing = tuple(missing)
         names = [version.repo for version in missing]
-        shown = [_indexed(name, lines[name], moment) for name in names[:MAX_REPOSITORIES_IN_ERROR]]
-        more = f" and {len(names) - len(shown)} more repositories" if len(names) > len(shown) else ""
-        there = "; ".join(shown) or "nothing yet (codequarry index PATH_OR_URL)"
         ended = next(filter(None, (_ended(asked, lines[name], moment) for name in names)), "")
-        state = ended or f"is not indexed; indexed: {there}{more}"
-        super().__init__(f"{asked} {state}{_remedy(asked, self.missing, catalog)}")
+        self.problem = f"{asked} {ended or f'is not indexed; indexed: {_list(names, moment, lines)}'}"
+        self.command = _command(asked, self.missing, catalog)
+        self.is_workspace = asked.candidates()[0].kind == "workspace"
+        where = ", on the machine of the working tree" if self.is_workspace else ""
+        super().__init__(self.problem + (f"; to index it{where}: {self.command}" if self.command else ""))
+
+
+def _list(repos: Sequence[str], moment: Moment, lines: Mapping[str, Sequence[VersionLine]]) -> str:
+    """Return the indexed versions of some repositories."""
+    shown = [_indexed(name, lines[name], moment) for name in repos[:MAX_REPOSITORIES_IN_ERROR]]
+    more = f" and {len(repos) - len(shown)} more repositories" if len(repos) > len(shown) else ""
+    return ("; ".join(shown) or "nothing yet") + more
 
 
 def _indexed(repo: str, lines: Sequence[VersionLine], moment: Moment) -> str:
@@ -77,15 +96,20 @@ def _ended(asked: VersionSpecifier, lines: Sequence[VersionLine], moment: Moment
     return f"is no longer indexed, but its commits are searchable until they expire: {commits}" if newest else ""
 
 
-def _remedy(asked: VersionSpecifier, missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
-    """Return how to index the version, if exactly one repository lacks it; a working tree knows its own repository."""
+def _command(asked: VersionSpecifier, missing: Sequence[Missing], catalog: Mapping[str, Repository]) -> str:
+    """Return the command that indexes the version, or "" unless exactly one repository lacks it.
+
+    A working tree knows its own repository.
+    """
     candidates = asked.candidates()
     flags = " or ".join(f"--{ref.kind} {quote(ref.value)}" for ref in candidates)
     if candidates[0].kind == "workspace":
-        return f"; to index it, on its own machine: codequarry index {flags} (never over HTTP)"
+        return f"codequarry index {flags}"
+    if not missing:
+        return "codequarry index PATH_OR_URL"
     if len(missing) != 1 or missing[0].repo not in catalog:
         return ""
-    return f"; to index it: codequarry index {catalog[missing[0].repo].origin} {flags}, or over HTTP ?index=true"
+    return f"codequarry index {quote(catalog[missing[0].repo].origin)} {flags}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from codequarry.search_api.query.selection import Selection
 from codequarry.search_api.query.version_query import VersionQuery
 from codequarry.search_api.versions.catalog import Catalog, CatalogHistory
 from codequarry.search_api.versions.freshness import RepositoryState, ready_state
+from codequarry.search_api.versions.missing_version import listed
 from codequarry.search_api.versions.scope import VersionScope, resolve
 from codequarry.search_api.versions.views import AsOf, View
 from codequarry.shared.catalog.repositories import Repository
@@ -47,8 +48,9 @@ def one_version(catalog: Catalog, repo: str, version: VersionQuery = VersionQuer
     found = locate(catalog, Selection(repos=(repo,), version=version))
     views = found.scope.views.get(repo, ())
     if not views:
-        raise NotIndexed(f"repository '{repo}' has nothing published yet; `codequarry repos list` shows its progress")
+        raise NotIndexed(f"repository '{repo}' has nothing published yet; repeat this when its first import is done")
     if len(views) > 1:
-        raise UsageError("the request names several versions; name one")
+        names = listed([view.ref.name for view in views])
+        raise UsageError(f"this needs one version of {repo}, but the request names several; name one of {names}")
     state = ready_state(catalog, found.head, views[0], found.repositories.get(repo))
     return OneVersion(views[0], views[0].snapshot(found.scope.hidden), state)

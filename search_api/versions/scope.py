@@ -7,20 +7,19 @@ from functools import cached_property
 from codequarry.search_api.query.selection import Selection
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
 from codequarry.search_api.versions.lookup import VersionLine, find, lines_of, timelines_by_repo
-from codequarry.search_api.versions.missing_version import Missing, VersionMissing, listed
+from codequarry.search_api.versions.missing_version import Missing, VersionMissing, listed, no_match
 from codequarry.search_api.versions.views import AsOf, DefaultViews, History, Moment, View, branch_of
 from codequarry.search_api.versions.workspaces import resolve_workspaces
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
 from codequarry.shared.model import Layer, PathGlobs, Snapshot
 from codequarry.shared.versions.commit_log import log_layer
-from codequarry.shared.versions.head import Head
+from codequarry.shared.versions.head import Head, Place
 from codequarry.shared.versions.refs import Ref
+from codequarry.shared.versions.snapshots import disjoint
 
-# An engine allows 1,024 clauses in a query. A layer needs up to eleven (94 layers are too many if rows lie on both
-# sides of each range), a glob needs two. The rest is left for the words and filters of the query.
-MAX_CLAUSES = 900
-CLAUSES_A_LAYER, CLAUSES_A_GLOB = 11, 2
+# An engine allows 1,024 clauses in a query, and a glob needs two. The rest is left for its words and filters.
+MAX_GLOBS = 440
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,18 @@ class VersionScope:
     at: int = 0
     open: tuple[int, ...] = field(default=())
     hidden: frozenset[int] = frozenset()
+    of_commits: bool = False
+
+    def searched(self, repo: str) -> tuple[View, ...]:
+        """Return the views of a repository whose rows are searched: those of files, or of commits."""
+        return _searched(self.views.get(repo, ()), self.of_commits)
+
+    @property
+    def version_count(self) -> int:
+        """The number of versions in scope, including the default branches of pending repositories."""
+        if isinstance(self.views, DefaultViews):
+            return len(self.views) + len(self.pending)
+        return sum(map(len, self.views.values())) + len(self.pending)
 
     @property
     def timelines(self) -> list[list[str | int]]:
@@ -51,9 +62,9 @@ def _at_defaults(head: Head, catalog: Mapping[str, Repository], names: Sequence[
     pending = tuple(name for name in names if name not in published)
     standing = ((timeline, head.allowed.get(name, ())) for name, timeline in published.items())
     layers = _standing_layers(standing, head.counter, head.hidden)
-    snapshot = _bounded(map(log_layer, layers) if of_commits else layers)
+    snapshot = Snapshot(_bounded(map(log_layer, layers) if of_commits else layers))
     views = DefaultViews(head, catalog, published)
-    return VersionScope(snapshot, views, pending, head.counter, _still_open(head), head.hidden)
+    return VersionScope(snapshot, views, pending, head.counter, _still_open(head), head.hidden, of_commits)
 
 
 def _still_open(head: Head) -> tuple[int, ...]:
@@ -88,10 +99,12 @@ def resolve(
     resolver = _Resolver(moment, catalog)
     for wanted in _wanted(head, catalog, selection):
         resolver.add(wanted)
-    views = {name: tuple(found) for name, found in resolver.views.items()}
-    chosen = [view.log if selection.documents else view for found in views.values() for view in found]
-    snapshot = _bounded(_layers(moment, chosen))
-    return VersionScope(snapshot, views, tuple(resolver.pending), at, still_open, moment.hidden)
+    views = {name: tuple(found.values()) for name, found in resolver.views.items()}
+    of_commits = bool(selection.documents)
+    searched = {name: _searched(found, of_commits) for name, found in views.items()}
+    layers = _bounded(_layers(moment, [view for found in searched.values() for view in found]))
+    snapshot = Snapshot(layers, _siblings(searched))
+    return VersionScope(snapshot, views, tuple(resolver.pending), at, still_open, moment.hidden, of_commits)
 
 
 def _names(head: Head, catalog: Mapping[str, Repository], selection: Selection) -> list[str]:
@@ -118,7 +131,7 @@ class _Resolver:
     def __init__(self, moment: Moment, catalog: Mapping[str, Repository]) -> None:
         self._moment = moment
         self._catalog = catalog
-        self.views: dict[str, list[View]] = {}
+        self.views: dict[str, dict[Place, View]] = {}
         self.pending: dict[str, None] = {}
 
     def add(self, wanted: _Wanted) -> None:
@@ -141,9 +154,7 @@ class _Resolver:
                 self._see(View(name, ref, timeline, point.number, point.commit, allowed=allowed))
 
     def _see(self, view: View) -> None:
-        seen = self.views.setdefault(view.repo, [])
-        if view not in seen:
-            seen.append(view)
+        self.views.setdefault(view.repo, {}).setdefault((view.timeline, view.number), view)
 
     def _add_versions(self, wanted: _Wanted) -> None:
         lines = {name: self._lines(name) for name in wanted.repos}
@@ -159,6 +170,8 @@ class _Resolver:
             views += found.views
         _refuse_ambiguous(wanted.query, views)
         missing = [asked for asked in wanted.query.all if asked not in answered]
+        if missing and missing[0].is_pattern:
+            raise no_match(missing[0], wanted.repos, self._moment, lines)
         if missing:
             what = tuple(Missing(name, missing[0]) for name in wanted.repos)
             raise VersionMissing(missing[0], what, self._moment, lines, self._catalog)
@@ -177,7 +190,12 @@ class _Resolver:
 
     def _is_pending(self, name: str, lines: Sequence[VersionLine], query: VersionQuery) -> bool:
         """Return whether a repository has published nothing and the query names its default branch."""
-        return not lines and not query.commits and any(self._branch(name) == asked.text for asked in query.names)
+        branch = Ref("branch", self._branch(name))
+        return (
+            not lines
+            and not query.commits
+            and any(asked.text == branch.value or asked.fits(branch) for asked in query.names)
+        )
 
 
 def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
@@ -191,17 +209,21 @@ def _refuse_ambiguous(query: VersionQuery, views: Iterable[View]) -> None:
 
 
 def _layers(moment: Moment, views: Sequence[View]) -> Iterator[Layer]:
-    """Yield the layers of a search: shared layers for current versions, separate layers for each base and commit."""
-    standing = [(view.timeline, view.allowed) for view in views if not view.fixed]
-    if standing or not views:
-        yield from _standing_layers(standing, moment.at, moment.hidden)
+    """Yield the layers of a search, of which no two have a timeline in common.
+
+    Current versions share a layer. A timeline on which other versions lie has its own layer, with a state for each base
+    and each commit, and its own state if it is in the search itself.
+    """
+    bases = {view.base[0] for view in views if view.base}
+    standing = [(view.timeline, view.allowed) for view in views if not view.fixed and view.timeline not in bases]
     apart: dict[Layer, None] = {}
     for view in views:
-        if view.fixed:
+        if view.fixed or view.timeline in bases:
             apart |= dict.fromkeys(view.layers(moment.hidden))
         elif view.base:
             apart |= dict.fromkeys(view.base_layers(moment.hidden))
-    yield from apart
+    shared = _standing_layers(standing, moment.at, moment.hidden) if standing or not views else ()
+    yield from disjoint((*shared, *apart))
 
 
 def _standing_layers(
@@ -215,10 +237,27 @@ def _standing_layers(
         yield Layer(tuple(sorted(timelines)), at, hidden, allowed=allowed)
 
 
-def _bounded(layers: Iterable[Layer]) -> Snapshot:
-    snapshot = Snapshot(tuple(layers))
-    globs = sum(len(paths.include) + len(paths.exclude) for layer in snapshot.layers for paths in layer.allowed)
-    if CLAUSES_A_LAYER * len(snapshot.layers) + CLAUSES_A_GLOB * globs > MAX_CLAUSES:
-        size = f"{len(snapshot.layers)} versions" + (f" with {globs} path globs" if globs else "")
-        raise UsageError(f"this search covers too much: {size}; name fewer repositories")
-    return snapshot
+def _searched(views: Iterable[View], of_commits: bool) -> tuple[View, ...]:
+    return tuple(view.log for view in views) if of_commits else tuple(views)
+
+
+def _siblings(views: Mapping[str, Sequence[View]]) -> tuple[tuple[int, ...], ...]:
+    """Return the timelines of each repository of which a search covers several versions."""
+    several = (of_repo for of_repo in views.values() if len(of_repo) > 1)
+    return tuple(
+        tuple(sorted({view.timeline for view in of_repo} | {view.base[0] for view in of_repo if view.base}))
+        for of_repo in several
+    )
+
+
+def _bounded(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+    """Return the layers; raise UsageError if a grant has more path globs than an engine accepts in a query."""
+    found = tuple(layers)
+    for layer in found:
+        globs = sum(len(paths.include) + len(paths.exclude) for paths in layer.allowed)
+        if globs > MAX_GLOBS:
+            raise UsageError(
+                f"the key's grants limit one repository by {globs} path globs, and a search can apply {MAX_GLOBS}; "
+                "search with a key that has fewer globs"
+            )
+    return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from codequarry.shared.catalog.repositories import Repository, default_branch
@@ -144,12 +145,18 @@ def view_of(moment: Moment, timeline: int, ref: Ref, point: Point, *, fixed: boo
     base, mask, log_mask = None, frozenset[str](), None
     # Only timelines of other branches can be overlays; their record names the base.
     if state.version and (record := moment.past.record(timeline, point.number)):
-        base, mask = record.base, frozenset(record.mask)
-        log_mask = frozenset(record.log_mask or ()) if record.log_base else None
+        base, mask = record.base, _as_set(record.mask)
+        log_mask = _as_set(record.log_mask or ()) if record.log_base else None
     allowed = moment.head.allowed.get(state.repo, ())
     return View(
         state.repo, ref, timeline, point.number, point.commit, state.version, fixed, base, mask, allowed, log_mask
     )
+
+
+@lru_cache(maxsize=1024)
+def _as_set(mask: tuple[str, ...]) -> frozenset[str]:
+    """Return a mask as a set, the same object for the same mask: a search of many branches has many long masks."""
+    return frozenset(mask)
 
 
 def branch_of(head: Head, catalog: Mapping[str, Repository], name: str) -> str:

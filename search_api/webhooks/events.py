@@ -23,7 +23,10 @@ class NamedRepository:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A change to ``ref`` (None: default branch) or one of ``alternatives``; ``asked`` if no setting need name it."""
+    """A change to ``ref`` (None: default branch) or one of ``alternatives``; ``asked`` if no setting need name it.
+
+    ``target`` is the branch that a pull request is to be merged into, or "" if the delivery does not say.
+    """
 
     name: str
     place: NamedRepository
@@ -32,6 +35,7 @@ class Event:
     commit: str = ""
     asked: bool = False
     alternatives: tuple[Ref, ...] = ()
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,15 @@ def pull_ref(number: object) -> Ref:
     ref = Ref("pull", str(number))
     check_ref(ref)
     return ref
+
+
+def branch_name(value: str) -> str:
+    """Return the name of a branch, or "" for anything that can't be one."""
+    try:
+        check_ref(Ref("branch", value))
+    except UsageError:
+        return ""
+    return value
 
 
 def pushed(name: str, place: NamedRepository, full_name: str, after: str) -> Parsed:

@@ -11,6 +11,7 @@ from codequarry.search_api.webhooks.events import (
     NamedRepository,
     Parsed,
     Payload,
+    branch_name,
     commit_of,
     pull_ref,
     pushed,
@@ -90,12 +91,12 @@ def _merge_request(body: Payload) -> Parsed:
     name = f"merge_request {action}".rstrip()
     if action in CLOSING:
         return Event(name, _place(body), pull_ref(request.get("iid")), "closed")
-    # An update without `oldrev` changes only the title or labels.
-    if action not in ("open", "reopen") and not (action == "update" and text(request, "oldrev")):
+    # An update without `oldrev` changes no code, but it may change the branch with which the code is compared.
+    has_moved = bool(text(request, "oldrev") or table(table(body, "changes"), "target_branch"))
+    if action not in ("open", "reopen") and not (action == "update" and has_moved):
         return IgnoredEvent(name, "it changes no code")
-    return Event(
-        name, _place(body), pull_ref(request.get("iid")), "moved", commit_of(text(request, "last_commit", "id"))
-    )
+    commit, target = commit_of(text(request, "last_commit", "id")), branch_name(text(request, "target_branch"))
+    return Event(name, _place(body), pull_ref(request.get("iid")), "moved", commit, target=target)
 
 
 GITLAB = WebhookProvider("gitlab", "GitLab", ("webhook-id", "Idempotency-Key"), check_gitlab, is_standard, read_gitlab)

@@ -6,6 +6,7 @@ from codequarry.search_api.webhooks.events import (
     NamedRepository,
     Parsed,
     Payload,
+    branch_name,
     commit_of,
     named_ref,
     pull_ref,
@@ -58,6 +59,8 @@ def _pull_request(event: str, body: Payload) -> Parsed:
     pull = table(body, "pull_request")
     if action == "closed":
         return Event(name, _place(body), pull_ref(pull.get("number")), "closed")
-    if action not in MOVING:
+    has_new_target = action == "edited" and bool(table(table(body, "changes"), "base"))
+    if action not in MOVING and not has_new_target:
         return IgnoredEvent(name, "it changes no code")
-    return Event(name, _place(body), pull_ref(pull.get("number")), "moved", commit_of(text(pull, "head", "sha")))
+    commit, target = commit_of(text(pull, "head", "sha")), branch_name(text(pull, "base", "ref"))
+    return Event(name, _place(body), pull_ref(pull.get("number")), "moved", commit, target=target)

@@ -12,6 +12,7 @@ from codequarry.search_api.webhooks.events import Event, IgnoredEvent, NamedRepo
 from codequarry.shared.catalog.deliveries import Delivery, begin_delivery, end_delivery, is_newest, tidy_deliveries
 from codequarry.shared.catalog.failures import known_failure
 from codequarry.shared.catalog.polls import note_webhook
+from codequarry.shared.catalog.pull_requests import retarget
 from codequarry.shared.catalog.repositories import Repository, default_branch, list_repositories
 from codequarry.shared.errors import CodequarryError, public
 from codequarry.shared.jobs.job import PRIORITIES, JobRequest
@@ -77,6 +78,8 @@ class Receiver:
         known = Known(repository, engine.head(), rules_of(self._settings, repository.origin))
         # A new repository's default branch comes first, whatever was pushed: it is the base of all other versions.
         event = replace(parsed, ref=None, alternatives=()) if is_new else parsed
+        if event.ref and event.target:
+            retarget(store, repository.id, event.ref.value, event.target, default_branch(known.head, repository))
         request = decide(event, known, f"webhook {delivery.provider}")
         if not isinstance(request, JobRequest):
             return replace(seen, result="ignored", reason=request)

@@ -59,9 +59,13 @@ class Principal:
     scopes: frozenset[KeyScope]
     grants: tuple[Grant, ...]
 
+    def has(self, scope: KeyScope) -> bool:
+        """Return whether this principal has a scope."""
+        return scope in self.scopes or "admin" in self.scopes
+
     def require(self, scope: KeyScope) -> None:
         """Raise Forbidden if this principal lacks a scope."""
-        if scope not in self.scopes and "admin" not in self.scopes:
+        if not self.has(scope):
             raise Forbidden(f"this needs the scope '{scope}', which this key does not have")
 
     def allowed_paths(self, repo: str, repo_id: str) -> tuple[PathGlobs, ...] | None:

@@ -22,10 +22,12 @@ ID_BYTES = 8
 class Repository:
     """A repository in the catalog; ``origin`` never holds a credential.
 
-    ``head_commit`` is the newest commit of ``branch`` that a fetch has seen; times are ISO 8601 in UTC.
-    ``follows_head`` is False if a person chose the branch; otherwise the origin's HEAD names it. A repository is
-    ``guarded`` if a request named its origin; fetches then follow the address rules for requests. ``id`` is random and
-    never reused: a later repository with the same name has a different id, and a renamed repository keeps its id.
+    ``head_commit`` is the newest commit of ``branch`` that was seen. ``fetched_at`` is when a run or a poll last asked
+    the origin about ``branch`` and all other indexed versions; times are ISO 8601 in UTC. ``follows_head`` is False if
+    a person chose the branch. Otherwise the origin's HEAD names it, or, if the origin has a working tree,
+    ``ingest/git/default_branch.py`` chooses it. A repository is ``guarded`` if a request named its
+    origin; fetches then follow the address rules for requests. ``id`` is random and never reused: a later repository
+    with the same name has a different id, and a renamed repository keeps its id.
     """
 
     name: str
@@ -41,11 +43,12 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class RefHead:
-    """A version's newest commit that a fetch has seen; ``ref`` is the version's key, or "" for the default branch.
+    """The newest commit of a version that a run or a poll has seen at the origin; a later look may have seen it again.
 
-    ``behind`` is how many commits ``behind_of``, the commit published then, lacked, or None if unknown. ``seen_at``
-    is when this commit was first seen, or "" in older records. ``repo_id`` is the repository's id, because a slow run
-    may write this record after another repository has taken the name.
+    ``ref`` is the version's key, or "" for the default branch. ``fetched_at`` is when the origin was asked. ``behind``
+    is how many commits ``behind_of``, the commit published then, lacked, or None if unknown. ``seen_at`` is when this
+    commit was first seen, or "" in older records. ``repo_id`` is the repository's id, because a slow run may write this
+    record after another repository has taken the name.
     """
 
     repo: str

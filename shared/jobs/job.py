@@ -1,4 +1,4 @@
-"""Jobs: requests to index or remove something, and their progress. No IO.
+"""Jobs: requests to index, remove or look up something with git, and their progress. No IO.
 
 A job is a document in the catalog, not a message. If the queue loses its messages, no job is lost, and a worker that
 gets a message twice finds the job already taken.
@@ -14,7 +14,7 @@ from codequarry.shared.timestamps import later, now
 from codequarry.shared.versions.refs import Ref
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
-JobKind = Literal["index", "remove"]
+JobKind = Literal["index", "remove", "merge-base"]
 Trigger = Literal["search", "request", "webhook", "poll", "sync", "command"]
 UNFINISHED: tuple[JobState, ...] = ("queued", "running")
 
@@ -29,7 +29,8 @@ MAX_RETRY_SECONDS = 600.0
 class JobRequest:
     """A request for a job on ``repo`` at the version that the caller calls ``ref``; "" means the default branch.
 
-    ``candidates`` are the refs that ``ref`` may mean, most likely first; empty means the default branch. ``origin`` is
+    ``candidates`` are the refs that ``ref`` may mean, most likely first; empty means the default branch. For a merge
+    base they are the two commits, and the pull request whose target and head these are, if any. ``origin`` is
     the repository's source, without credentials. ``commit`` is the version's newest known commit, if any.
     ``requested_by`` is the principal's name. ``joins_running`` accepts a job that is already running, because the
     version is not indexed at all. ``guarded`` means that a request named the origin. ``request_id`` and ``traceparent``

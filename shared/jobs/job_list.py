@@ -103,13 +103,21 @@ def _join(store: DocumentStore, job_id: str, request: JobRequest) -> Job | None:
         if opposite > job.created_at:
             raise Conflict(f"job {job.id} was submitted before a job that undoes it")
         # Checked in one step with the write, because the job may begin at any moment.
-        will_do = job.state == "running" and request.joins_running
+        will_do = job.state == "running" and (request.joins_running or _wants_same(job, request))
         return job if will_do else joined(_waiting(job), request)
 
     try:
         return change_job(store, job_id, join)
     except (Conflict, NotIndexed):
         return None
+
+
+def _wants_same(job: Job, request: JobRequest) -> bool:
+    """Return whether a search needs the commit for which a job was submitted, because the job then fetches it.
+
+    A push is different: the same commit may be pushed twice, with another in between that the job has fetched.
+    """
+    return request.trigger == "search" and bool(request.commit) and request.commit == job.wanted_commit
 
 
 def _opposite(store: DocumentStore, request: JobRequest) -> str:
@@ -255,10 +263,10 @@ def _due(jobs: list[Job]) -> list[Job]:
 
 
 def cancel_jobs_of(store: DocumentStore, repo: str) -> list[Job]:
-    """Cancel and return the jobs that index a repository, so that no job brings it back after its removal."""
+    """Cancel and return the other jobs of a repository, so that no job brings it back after its removal."""
     cancelled_jobs = []
     for job in list_jobs(store, UNFINISHED):
-        if job.repo == repo and job.kind == "index":
+        if job.repo == repo and job.kind != "remove":
             with suppress(WrongState, NotIndexed):
                 cancelled_jobs.append(change_job(store, job.id, cancelled))
     return cancelled_jobs

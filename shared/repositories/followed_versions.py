@@ -59,7 +59,7 @@ def is_named(rules: Rules | None, ref: Ref) -> bool:
         return rules.pulls
     if ref.kind not in ("branch", "tag"):
         return False
-    return any(fnmatchcase(ref.key if pattern.startswith("refs/") else ref.value, pattern) for pattern in rules.refs)
+    return any(map(ref.fits, rules.refs))
 
 
 def indexed_refs(head: Head, repo: str) -> frozenset[Ref]:

@@ -48,6 +48,13 @@ class RowReader(Protocol):
         """Yield the file records that are live in ``snapshot``, sorted by path; only those of ``paths`` if given."""
         ...
 
+    def file_lives(self, timelines: Collection[int], paths: Collection[str]) -> Iterator[StoredFile]:
+        """Yield every file record of ``timelines`` at ``paths``, dead or alive, by path, timeline and ``born``.
+
+        From these, callers compute which of many versions have which file, without a request for each version.
+        """
+        ...
+
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
         """Yield the file records that an unpublished transaction has written so far, so that it can be resumed."""
         ...
@@ -60,6 +67,13 @@ class RowReader(Protocol):
         """Yield every row and record of a timeline, dead or alive, in order of ``born``; used to copy an index.
 
         With ``after``, yield only the rows and records born after that number, and the records retired after it.
+        """
+        ...
+
+    def symbol_lives(self, timelines: Collection[int], symbol: str) -> Iterator[StoredRow]:
+        """Yield the rows of ``timelines`` whose symbol is ``symbol`` or that define it, dead or alive.
+
+        The order is by timeline, ``born``, path and place in the file; a strided chunk has only its first stride.
         """
         ...
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal, Self
 
 from codequarry.shared.errors import UsageError
@@ -35,6 +36,8 @@ NAMED_KINDS: tuple[RefKind, ...] = ("branch", "tag", "pull")
 _INVALID_NAME = re.compile(
     r"^/|^$|[/.]$|\.lock$|\.\.|//|/\.|^\.|@\{|[\x00-\x20\x7f*?\[~^:\ud800-\udfff]|\\(?!x[89a-f][0-9a-f])"
 )
+# Git refuses these characters in the names of branches and tags.
+_WILDCARD = re.compile(r"[*?\[]")
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
@@ -63,9 +66,18 @@ class Ref:
                 return cls(kind, key.removeprefix(prefix))
         raise ValueError(f"'{key}' is not the key of a version")
 
+    def fits(self, pattern: str) -> bool:
+        """Return whether a pattern matches the value, or the key if it begins with ``refs/``; ``*`` matches slashes."""
+        return fnmatchcase(self.key if pattern.startswith("refs/") else self.value, pattern)
+
     def answers_to(self, asked: str) -> bool:
         """Return whether ``asked`` is the name or the key of this version."""
         return asked in (self.name, self.key)
+
+
+def is_pattern(text: str) -> bool:
+    """Return whether a text has wildcards, so that it is no branch or tag but may match several."""
+    return bool(_WILDCARD.search(text))
 
 
 def commit_digits(asked: str) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.versions.snapshots import OPEN
 
 ODD_PATHS = [
     "with space/and\ttab.py",
@@ -94,6 +95,28 @@ class TestFiles:
         del reader
         store.refresh()
         assert sum(1 for _ in store.files(snapshot())) == 3001
+
+
+class TestFileLives:
+    def test_dead_and_living_records_of_the_timelines_are_returned_with_their_ends(self, store, make_file):
+        records = [make_file(path, timeline=timeline, born=2) for path in "ba" for timeline in (9, 1, 5)]
+        store.create([], records, {})
+        store.refresh()
+        store.retire(1, 4, ["a"], [])
+        store.create([], [make_file("a", timeline=1, born=4, verdict="binary"), make_file("c", timeline=1)], {})
+        store.refresh()
+        lives = [
+            (life.record.path, life.record.timeline, life.record.born, life.died, life.record.verdict)
+            for life in store.file_lives([9, 1], ["b", "a", "none"])
+        ]
+        assert lives == [
+            ("a", 1, 2, 4, "indexed"),
+            ("a", 1, 4, OPEN, "binary"),
+            ("a", 9, 2, OPEN, "indexed"),
+            ("b", 1, 2, OPEN, "indexed"),
+            ("b", 9, 2, OPEN, "indexed"),
+        ]
+        assert list(store.file_lives([], ["a"])) == list(store.file_lives([1], [])) == []
 
 
 class TestWrittenFiles:

@@ -233,6 +233,59 @@ class TestSeveralVersions:
         assert len(set(found.by_vector)) == len(found.by_vector) == 20
 
 
+class TestSiblings:
+    """Versions of one repository, in which most changed files have the same declarations as before."""
+
+    @pytest.fixture
+    def ask(self, store, make_vector):
+        def recall(seen, limit=3):
+            limits = dict.fromkeys(("vector_limit", "term_limit", "symbol_limit", "path_limit"), limit)
+            query = RecallQuery(
+                seen, vector=make_vector("query"), terms=("common",), symbols=("name",), paths=("app.py",), **limits
+            )
+            return store.recall(query)
+
+        return recall
+
+    @pytest.fixture
+    def write_copies(self, store, make_row, write):
+        """Write one file in which the same text has other neighbours in each version, and two other texts."""
+
+        def write_all(timelines, repo="quarry"):
+            for timeline in timelines:
+                row = make_row(
+                    "common", blob=f"{timeline}", timeline=timeline, symbol_name="name", vector_key="same", repo=repo
+                )
+                write(store, row)
+            for number in range(2):
+                row = make_row(
+                    f"common other {number}", f"{number}/app.py", symbol_name="name", timeline=timelines[0], repo=repo
+                )
+                write(store, row)
+
+        return write_all
+
+    def test_the_same_text_uses_up_the_limit_of_a_channel_once(self, ask, write_copies):
+        write_copies(range(1, 41))
+        layers = (Layer(tuple(range(1, 41)), 9),)
+        found = ask(Snapshot(layers, siblings=(tuple(range(1, 41)),)))
+        for channel in (found.by_vector, found.by_terms, found.by_symbol, found.by_path):
+            assert sorted(found.candidates[chunk].chunk.text for chunk in channel) == [
+                "common", "common other 0", "common other 1",
+            ]  # fmt: skip
+        assert found.live_chunks == found.document_frequencies["common"] == 42
+
+    def test_the_same_text_in_another_repository_is_another_candidate(self, ask, write_copies):
+        write_copies(range(1, 11))
+        write_copies(range(11, 21), repo="fork")
+        groups = tuple(range(1, 11)), tuple(range(11, 21))
+        found = ask(Snapshot((Layer((*groups[0], *groups[1]), 9),), siblings=groups), limit=20)
+        texts = sorted((candidate.chunk.repo, candidate.chunk.text) for candidate in found.candidates.values())
+        assert texts == sorted(
+            (repo, text) for repo in ("quarry", "fork") for text in ("common", "common other 0", "common other 1")
+        )
+
+
 class TestAllowedPaths:
     def test_a_caller_limited_to_paths_gets_the_answers_of_an_index_of_these_paths(
         self, store, make_version, write, told

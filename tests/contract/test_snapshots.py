@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from codequarry.shared.model import ChunkRow, Filters, Layer, PathGlobs, Snapshot
+from codequarry.shared.model import ChunkRow, Filters, Layer, LayerState, PathGlobs, Snapshot
 from codequarry.shared.store.records import RecallQuery
 from codequarry.shared.versions.snapshots import OPEN, is_live
 
@@ -74,7 +74,12 @@ def random_layer(rng: random.Random) -> Layer:
     hidden = frozenset(rng.sample(range(1, 40), rng.choice((0, 0, 1, 5))))
     mask = frozenset(rng.sample(PATHS, rng.choice((0, 0, 1, 3))))
     allowed = rng.choice(((), (), *GRANTS))
-    return Layer(tuple(rng.sample(TIMELINES, rng.randint(1, 3))), rng.randint(0, 40), hidden, mask, allowed)
+    others = [
+        LayerState(rng.randint(0, 40), frozenset(rng.sample(PATHS, rng.choice((0, 2, 5)))))
+        for _ in range(rng.choice((0, 0, 1, 4)))
+    ]
+    timelines = tuple(rng.sample(TIMELINES, rng.randint(1, 3)))
+    return Layer(timelines, rng.randint(0, 40), hidden, mask, allowed, tuple(others))
 
 
 class TestAgainstTheDefinition:
@@ -166,3 +171,39 @@ class TestMany:
         rows = [make_row(f"common {name}", name) for name in ("a", "a/b.py", "A/b.py", "a/b.py.txt")]
         write(store, *rows)
         check(Snapshot((Layer((1,), 10, mask=frozenset({"a/b.py", "nothing", "b.py"})),)), [rows[0], *rows[2:]])
+
+    def test_a_layer_can_have_hundreds_of_states(self, store, make_row, write, check):
+        """One file changes with every number; each state hides most files."""
+        rows = []
+        for number in range(1, 301):
+            path = PATHS[number % 7]
+            store.retire(1, number, [path], [])
+            row = make_row(f"common {number}", path, timeline=1, born=number)
+            write(store, row)
+            rows.append((row, number, number + 7 if number + 7 <= 300 else OPEN))
+        kept = make_row("common kept", PATHS[7], timeline=1, born=1)
+        write(store, kept)
+        rows.append((kept, 1, OPEN))
+        others = tuple(
+            LayerState(number, frozenset(PATHS[(number + place) % 8] for place in range(6)))
+            for number in range(3, 300, 2)
+        )
+        layer = Layer((1,), 299, frozenset({40, 41}), frozenset(PATHS[2:5]), others=others)
+        expected = [row for row, born, died in rows if is_live(layer, 1, born, died, row.chunk.path)]
+        assert 100 < len(expected) < 290
+        check(Snapshot((layer,)), expected)
+
+    def test_what_an_open_transaction_retired_is_seen_in_older_states_once_it_is_published(
+        self, store, make_row, write, check
+    ):
+        """A store may remember what a published transaction retired, but not what an open one did so far."""
+        rows = [make_row(f"common {path}", path, timeline=1, born=1) for path in PATHS[:2]]
+        write(store, *rows)
+        store.retire(1, 5, [PATHS[0]], [])
+        store.refresh()
+        open_layer = Layer((1,), 6, frozenset({5}), others=(LayerState(2),))
+        check(Snapshot((open_layer,)), rows)
+        store.retire(1, 5, [PATHS[1]], [])
+        store.refresh()
+        check(Snapshot((replace(open_layer, hidden=frozenset()),)), rows)
+        check(Snapshot((Layer((1,), 6),)), [])

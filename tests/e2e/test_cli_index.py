@@ -206,7 +206,9 @@ def test_a_deleted_branch_is_dropped_and_reported(workspace: Any, branched: Any)
     branched.git("branch", "--delete", "--force", "next")
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     assert outcome.code == 0
-    assert outcome.out == "project: the origin no longer has branch next; dropped from the index\n"
+    assert (
+        outcome.out == "project: the origin no longer has branch next; its commits stay searchable until they expire\n"
+    )
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     assert outcome.code == 1
     assert "has no branch next; it has main" in outcome.err
@@ -217,7 +219,7 @@ def test_a_run_of_another_version_reports_dropped_branches(workspace: Any, branc
     branched.git("branch", "--delete", "--force", "next")
     branched.commit({"src/more.py": "x = 1\n"})
     assert workspace.run("index", branched.folder).out.splitlines()[-1] == (
-        "  dropped     next, which the origin no longer has"
+        "  ended       next: the origin no longer has it; its commits stay searchable until they expire"
     )
 
 
@@ -283,6 +285,9 @@ def test_a_working_tree_can_be_searched_from_a_subfolder(workspace: Any, branche
     [
         (("project", "--branch", "a", "--tag", "b"), "--branch and --tag are mutually exclusive"),
         (("--commit", "abcdef1", "--workspace", "."), "--commit and --workspace are mutually exclusive"),
+        (("project", "--branch", "a", "--branch", "b"), "--branch is given 2 times: name one version"),
+        (("project", "--pull", "1", "--pull", "1"), "--pull is given 2 times: name one version"),
+        (("--workspace", ".", "--workspace", "project"), "--workspace is given 2 times: name one version"),
         (("project", "--commit", "xyz"), "must be 7 to 64 hexadecimal digits"),
         (("project", "--default"), "--default needs --branch"),
         ((), "give the path of a git repository or its URL, or --workspace PATH"),

@@ -214,19 +214,29 @@ def test_of_many_ended_versions_the_newest_are_kept(repository, make_workshop):
     index()
     tips = []
     for number in range(5):
-        repository.git("checkout", "--quiet", "-b", "topic", "main")
+        repository.git("checkout", "--quiet", "-b", f"topic{number}", "main")
         tips.append(commit_files(repository, number, text=f"topic {number}"))
-        index(Ref("branch", "topic"))
-        repository.git("checkout", "--quiet", "main")
-        repository.git("branch", "--move", "topic", f"done{number}")
-        index(Ref("branch", f"done{number}"))
+        index(Ref("branch", f"topic{number}"))
+    repository.git("checkout", "--quiet", "main")
     for number in range(5):
-        repository.git("branch", "--delete", "--force", f"done{number}")
+        repository.git("branch", "--delete", "--force", f"topic{number}")
         index()
     assert_kept(workshop, repository, *tips[2:])
     for tip in tips[:2]:
         with pytest.raises(NotIndexed):
             seen(workshop, "commit", tip)
+
+
+def test_a_working_tree_that_outgrows_its_layer_keeps_no_earlier_state(repository, index):
+    """Nobody could name such a state."""
+    index()
+    tree = Ref("workspace", repository.origin)
+    for numbers in ([0], range(14)):
+        for number in numbers:
+            repository.write(f"src/f{number:02}.py", "x = 1\n")
+        index(tree)
+    assert {state.version for state in read_head(index.workshop.store).timelines.values()} == {"", tree.key}
+    assert not index.workshop.store.list_documents("chore:")
 
 
 def test_removing_a_version_on_purpose_forgets_its_heads_too(repository, index):

@@ -201,6 +201,15 @@ def test_a_commit_that_was_not_pushed_is_indexed(tree, tmp_path, depth):
     assert (report.repo, report.commit, report.base_paths) == ("project", commit, 1)
 
 
+def test_a_branch_without_commits_in_a_repository_with_history_is_not_called_an_empty_repository(tree):
+    tree.index()
+    tree.repository.git("checkout", "--quiet", "--orphan", "fresh")
+    with pytest.raises(
+        GitError, match=f"the branch that is checked out in {tree.repository.folder} has no commits yet"
+    ):
+        tree.index()
+
+
 def test_a_folder_that_is_not_a_working_tree_is_one_clear_line(tree, tmp_path, make_repository):
     plain = tmp_path / "plain"
     plain.mkdir()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from types import SimpleNamespace
@@ -53,7 +54,7 @@ def asking(place: Any, *options: str, **variables: str) -> Iterator[Any]:
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(server) as session:
         yield SimpleNamespace(
             list_tools=lambda: portal.call(session.list_tools),
-            call_tool=lambda name, **arguments: portal.call(session.call_tool, name, arguments),
+            call_tool=lambda name, /, **arguments: portal.call(session.call_tool, name, arguments),
         )
 
 
@@ -67,14 +68,36 @@ def client(indexed: Any) -> Iterator[Any]:
 def test_the_tools_describe_themselves_to_an_agent(client: Any) -> None:
     listed = client.list_tools()
     tools = {tool.name: tool for tool in listed.tools}
-    assert set(tools) == {"search_code", "read_file"}
+    assert set(tools) == {"search_code", "read_file", "symbol_history"}
     assert set(tools["search_code"].input_schema["properties"]) == {
-        "query", "repo", "language", "path", "ref", "top_k"
+        "query", "repo", "language", "path", "ref", "top_k", "index"
     }  # fmt: skip
     assert tools["search_code"].input_schema["required"] == ["query"]
-    assert set(tools["read_file"].input_schema["properties"]) == {"repo", "path", "ref", "start_line", "end_line"}
+    assert set(tools["read_file"].input_schema["properties"]) == {
+        "repo", "path", "ref", "start_line", "end_line", "index"
+    }  # fmt: skip
+    assert set(tools["symbol_history"].input_schema["properties"]) == {"name", "repo", "path", "ref", "limit"}
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools.values())
     assert all(tool.output_schema for tool in tools.values())
+
+
+def test_the_history_of_a_symbol_is_told_as_text_and_as_structure(client: Any, indexed: Any) -> None:
+    answer = client.call_tool("symbol_history", name="only_on_dev", ref="dev")
+    head, event = answer.content[0].text.splitlines()
+    assert head == "project dev src/dev.py  function only_on_dev"
+    assert event.split()[0] == "appeared" and event.endswith("..".join(commits(indexed)))
+    (item,) = answer.structured_content["declarations"]
+    assert item["events"][0]["after"]["path"] == "src/dev.py"
+    assert "codequarry log --git" in answer.structured_content["beyond_reason"]
+    assert "No indexed commit" in client.call_tool("symbol_history", name="only_on_dev").content[0].text
+    assert "read_file" not in client.call_tool("symbol_history", name="retry_delay", limit=1).content[0].text
+    refused = client.call_tool("symbol_history", name="x", repo="nope")
+    assert refused.is_error and "'nope' is not indexed" in refused.content[0].text
+
+
+def commits(place: Any) -> list[str]:
+    """Return the first digits of the two indexed commits."""
+    return [place.work_tree("project").git("rev-parse", name)[:12] for name in ("main", "dev")]
 
 
 def test_a_search_returns_places_with_code_as_text_and_as_structure(client: Any, indexed: Any) -> None:
@@ -105,6 +128,41 @@ def test_both_tools_use_the_named_version(client: Any, indexed: Any) -> None:
     assert client.call_tool("read_file", repo="project", path="src/dev.py").is_error
     refused = client.call_tool("search_code", query="x", ref="nope")
     assert refused.is_error and "branches main, dev" in refused.content[0].text
+
+
+def test_a_missing_or_outdated_version_is_indexed_first(new_workspace: Callable[[], Any]) -> None:
+    place = new_workspace()
+    repository = place.indexed("moving", FILES)
+    with asking(place) as client:
+        repository.git("checkout", "--quiet", "-b", "dev")
+        first = repository.commit({"src/one.py": "def only_on_dev() -> None: ...\n"})
+        refused = client.call_tool("search_code", query="only_on_dev", repo="moving", ref="dev")
+        assert refused.is_error and refused.content[0].text.endswith("to index it, call again with index: true")
+        answer = client.call_tool("search_code", query="only_on_dev", repo="moving", ref="dev", index=True)
+        assert answer.structured_content["results"][0]["commit"] == first
+        second = repository.commit({"src/two.py": "def later_on_dev() -> None: ...\n"})
+        lag = f"moving dev at {first[:12]}, behind commit {second[:12]}"
+        deadline = time.monotonic() + 60
+        while not client.call_tool("search_code", query="only_on_dev", ref="dev").content[0].text.endswith(lag):
+            assert time.monotonic() < deadline, "the new commit is not seen"
+        read = client.call_tool("read_file", repo="moving", path="src/two.py", ref="dev", index=True)
+        assert read.structured_content["commit"] == second
+        refused = client.call_tool("search_code", query="x", repo="moving", ref="nope", index=True)
+        assert refused.is_error and "indexing it failed" in refused.content[0].text
+        tree = client.call_tool("search_code", query="x", ref=f"workspace:{place.folder}", index=True)
+        assert tree.is_error and f"codequarry index --workspace {place.folder}" in tree.content[0].text
+
+
+def test_a_key_without_the_scope_may_not_index(new_workspace: Callable[[], Any]) -> None:
+    place = new_workspace()
+    repository = place.indexed("limited", FILES)
+    repository.git("tag", "v1")
+    assert place.run("keys", "create", "agent", "--repo", "*").code == 0
+    with asking(place, "--key", "agent") as client:
+        refused = client.call_tool("search_code", query="x", ref="v1", repo="limited", index=True)
+        assert refused.is_error and "scope 'index'" in refused.content[0].text
+        refused = client.call_tool("search_code", query="x", ref="v1", repo="limited")
+        assert "index: true" not in refused.content[0].text
 
 
 def test_an_empty_result_says_why(client: Any) -> None:

@@ -16,9 +16,9 @@ import pytest
 
 from codequarry.ingest.git import local
 from codequarry.ingest.git.file_tree import FileTree
-from codequarry.ingest.git.mirrors import mirrors_folder
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.shared.errors import CodequarryError, GitError
+from codequarry.shared.repositories.mirror_folders import mirrors_folder
 from codequarry.shared.versions.refs import Ref
 
 CANARY = "canary_that_lives_elsewhere"

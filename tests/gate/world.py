@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.removal.interrupted_removal import REMOVAL_PREFIX
 from codequarry.ingest.removal.removal import remove_repository
@@ -24,6 +23,7 @@ from codequarry.shared.catalog.repositories import (
 )
 from codequarry.shared.jobs.job import UNFINISHED, JobRequest
 from codequarry.shared.jobs.job_list import list_jobs, submit
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.naming import claim
 from codequarry.shared.timestamps import now
 from codequarry.shared.versions.transactions import new_timeline

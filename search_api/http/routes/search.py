@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from http import HTTPStatus
 
 from apiflask import APIBlueprint
@@ -17,6 +18,7 @@ from codequarry.search_api.http.problems import classify
 from codequarry.search_api.http.request_context import INDEXER, backend, caller, deadline, engine, json_response
 from codequarry.search_api.jobs.on_demand import RETRY_AFTER_SECONDS, search_or_index
 from codequarry.search_api.query.request import SearchBody, parse_request
+from codequarry.search_api.search.empty_answers import NOTHING_INDEXED
 from codequarry.shared.errors import CodequarryError, UsageError
 from codequarry.shared.filters import BOOLEANS
 from codequarry.shared.telemetry.metrics import count_degraded, count_search, observe_stages
@@ -35,11 +37,12 @@ _DESCRIPTION = """Hybrid search by the meaning of the query, its words, and the 
 every query. `next_cursor` returns the next page, from the same state of the index as the first page. The pages end with
 the candidates of the first search (a few hundred, or more for a larger `top_k`)."""
 
-_INDEX = {
+INDEX_PARAMETER = {
     "name": "index",
     "in": "query",
     "schema": {"type": "string", "enum": list(BOOLEANS), "default": "false"},
-    "description": "first index the versions that the search names and the index lacks, waiting up to wait_ms",
+    "description": "first index the named versions that the index lacks, that are known to be outdated, or that lack "
+    "min_commit, waiting up to wait_ms",
 }
 
 
@@ -52,16 +55,14 @@ _INDEX = {
     | answer_response(PendingSearch, "A named version is still being indexed; GET /jobs/ID shows the progress", 202)
     | problem_responses(400, 404, 413, 415, 500, 501, 503, 504),
     extensions={
-        "parameters": [_INDEX],
+        "parameters": [INDEX_PARAMETER],
         "requestBody": {"required": True, "content": {JSON: {"schema": reference(SearchBody)}}},
     },
 )
 def search_code() -> Response:
     """Answer a search."""
     try:
-        may_index = _flag("index")
-        if may_index:
-            caller().require("index")
+        may_index = is_asked_to_index()
         asked = parse_request(json_body(), may_index=may_index, reranking=backend().settings.reranking)
         answer: SearchAnswer | PendingSearch
         if may_index:
@@ -74,23 +75,35 @@ def search_code() -> Response:
     if isinstance(answer, PendingSearch):
         count_search("not_indexed")
         note_access((job.repo for job in answer.jobs), 0, asked.query)
-        return _pending(answer)
+        return pending_response(answer)
+    answer = _advised(answer)
     _count(answer)
     note_access((hit.repo for hit in answer.results), len(answer.results), asked.query)
     return json_response(answer)
 
 
-def _pending(pending: PendingSearch) -> Response:
+def _advised(answer: SearchAnswer) -> SearchAnswer:
+    """Return an answer that advises what a client can do if nothing is indexed."""
+    if answer.reason == NOTHING_INDEXED and current_app.extensions[INDEXER] is not None:
+        return replace(answer, suggestion="add a repository with POST /repos, or name one and use ?index=true")
+    return answer
+
+
+def pending_response(pending: PendingSearch) -> Response:
+    """Return the response for a request whose versions are still being indexed."""
     response = json_response(pending, HTTPStatus.ACCEPTED)
     response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     response.headers["Location"] = f"/jobs/{pending.job_id}"
     return response
 
 
-def _flag(name: str) -> bool:
-    value = request.args.get(name, "false")
+def is_asked_to_index() -> bool:
+    """Return whether the request has ``?index=true``; raise Forbidden if the caller may not ask for that."""
+    value = request.args.get("index", "false")
     if value not in BOOLEANS:
-        raise UsageError(f"?{name} must be true or false, not '{value}'")
+        raise UsageError(f"?index must be true or false, not '{value}'")
+    if value == "true":
+        caller().require("index")
     return value == "true"
 
 

@@ -1,11 +1,13 @@
 """The channels of a recall, computed on arrays: nearest vectors, best terms, names, paths. Pure numpy."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.arrays import Matrix, Vector
+from codequarry.shared.model import Snapshot
 from codequarry.shared.store.embedded.columns import Bools, Columns, Ints
 from codequarry.shared.store.embedded.live_rows import LiveRows
 from codequarry.shared.store.embedded.postings import Posting
@@ -23,14 +25,53 @@ _SATURATION = 1.2
 _LENGTH_SHARE = 0.75
 
 
-def nearest(columns: Columns, allowed: Bools, matrix: Matrix, query: Vector, limit: int) -> Rows:
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Which rows are copies: rows of one chunk, and in versions of one repository also rows of one text.
+
+    ``owner`` has a number for each timeline, equal for versions of one repository; it is empty if there are none. The
+    slot of a vector stands for a text and its path.
+    """
+
+    columns: Columns
+    owner: Ints
+
+    @classmethod
+    def of(cls, columns: Columns, snapshot: Snapshot) -> "Copies":
+        """Return what are copies in a snapshot."""
+        if not snapshot.siblings:
+            return cls(columns, np.empty(0, np.int32))
+        owner = np.arange(int(columns.timeline.max(initial=0)) + 1, dtype=np.int32)
+        for group in snapshot.siblings:
+            known = np.array([timeline for timeline in group if timeline < len(owner)], np.int64)
+            owner[known] = min(group)
+        return cls(columns, owner)
+
+    def without(self, rows: Rows) -> Rows:
+        """Return ``rows`` (best first) without those that are copies of better rows."""
+        rows = _firsts(rows, self.columns.chunk[rows])
+        if not len(self.owner):
+            return rows
+        owners = self.owner[self.columns.timeline[rows]].astype(np.int64)
+        return _firsts(rows, self.columns.slot[rows].astype(np.int64) * len(self.owner) + owners)
+
+
+def _firsts(rows: Rows, keys: NDArray[np.int64]) -> Rows:
+    """Return the first row of each key, in order."""
+    return rows[np.sort(np.unique(keys, return_index=True)[1])]
+
+
+def nearest(copies: Copies, allowed: Bools, matrix: Matrix, query: Vector, limit: int) -> Rows:
     """Return the rows of the ``limit`` chunks nearest to ``query``, each by its best stride, best first."""
     rows = np.flatnonzero(allowed)
-    scores = _similarities(columns.slot[rows], matrix, query)
+    return _best(rows, _similarities(copies.columns.slot[rows], matrix, query), copies, limit)
+
+
+def _best(rows: Rows, scores: Scores, copies: Copies, limit: int) -> Rows:
+    """Return the ``limit`` rows with the highest scores that are not copies of each other, best first."""
     wanted = limit
     while True:
-        best = rows[top(scores, wanted)]
-        distinct = best[np.sort(np.unique(columns.chunk[best], return_index=True)[1])]
+        distinct = copies.without(rows[top(scores, wanted)])
         if len(distinct) >= limit or wanted >= len(rows):
             return distinct[:limit]
         wanted *= 2
@@ -63,7 +104,12 @@ def top(scores: Scores, limit: int) -> Rows:
 
 
 def best_terms(
-    view: LiveRows, allowed: Bools, postings: Sequence[Posting], frequencies: Sequence[int], limit: int
+    view: LiveRows,
+    allowed: Bools,
+    postings: Sequence[Posting],
+    frequencies: Sequence[int],
+    copies: Copies,
+    limit: int,
 ) -> Rows:
     """Return the ``limit`` rows with the highest BM25 scores over the fields' weighted counts, best first."""
     scores = np.zeros(len(allowed), np.float32)
@@ -76,22 +122,22 @@ def best_terms(
         lengths = np.float32(1 - _LENGTH_SHARE) + share * view.weighted_lengths[posting.rows]
         scores[posting.rows] += np.float32(rarity) * weights / (weights + np.float32(_SATURATION) * lengths)
     scores *= allowed
-    return top_positive(scores, limit)
+    return _best_positive(scores, copies, limit)
 
 
-def best_weights(allowed: Bools, postings: Sequence[Posting], limit: int) -> Rows:
+def best_weights(allowed: Bools, postings: Sequence[Posting], copies: Copies, limit: int) -> Rows:
     """Return the ``limit`` rows whose best keys have the highest weights; ties are in row order."""
     scores = np.zeros(len(allowed), np.float32)
     for posting in postings:
         np.maximum.at(scores, posting.rows, posting.weights.astype(np.float32))
     scores *= allowed
-    return top_positive(scores, limit)
+    return _best_positive(scores, copies, limit)
 
 
-def top_positive(scores: Scores, limit: int) -> Rows:
-    """Return the positions of the ``limit`` highest scores above zero."""
-    places = np.flatnonzero(scores)
-    return places[top(scores[places], limit)]
+def _best_positive(scores: Scores, copies: Copies, limit: int) -> Rows:
+    """Return the ``limit`` rows with the highest scores above zero that are not copies of each other."""
+    rows = np.flatnonzero(scores)
+    return _best(rows, scores[rows], copies, limit)
 
 
 def strides_of(columns: Columns, allowed: Bools, rows: Rows) -> Rows:

@@ -1,8 +1,8 @@
 """What is live in a snapshot: a mask over the arrays for rows, SQL for file records and single files."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import apsw
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.filters import RECALL_WEIGHTS
-from codequarry.shared.model import TOKEN_FIELDS, Layer, Snapshot
+from codequarry.shared.model import TOKEN_FIELDS, Layer, LayerState, Snapshot
 from codequarry.shared.store.embedded.columns import EMPTY, Bools, Columns, Ints
 from codequarry.shared.store.embedded.path_names import PathNames, globs_as_json
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch_first
+from codequarry.shared.versions.snapshots import OPEN
 
 # Snapshots whose masks are cached: the head and the few versions in use at any one time.
 _KEPT_VIEWS = 8
@@ -77,7 +78,8 @@ class ViewCache:
     def _live(self, connection: apsw.Connection, columns: Columns, snapshot: Snapshot) -> Bools:
         live = np.zeros(len(columns.timeline), np.bool_)
         for layer in snapshot.layers:
-            rows = live_mask(columns, layer, _path_ids(connection, layer))
+            names = self._paths.names(connection, int(columns.path.max(initial=0))) if layer.others else ()
+            rows = live_mask(columns, layer, _path_ids(connection, layer), names)
             if layer.allowed:
                 rows &= self._allowed(connection, columns, layer)
             live |= rows
@@ -122,21 +124,68 @@ def _sums(lengths: Ints, rows: Bools) -> NDArray[np.float64]:
 
 
 def _path_ids(connection: apsw.Connection, layer: Layer) -> list[int]:
-    if not layer.mask:
+    """Return the ids of the paths in the mask of a layer's last state."""
+    masked = layer.states[-1].mask
+    if not masked:
         return []
-    return fetch_first(connection, f"SELECT id FROM path WHERE path IN {LISTED}", (as_json(layer.mask),))
+    return fetch_first(connection, f"SELECT id FROM path WHERE path IN {LISTED}", (as_json(masked),))
 
 
-def live_mask(columns: Columns, layer: Layer, masked_paths: list[int]) -> Bools:
-    """Return which rows are live in ``layer``, ignoring allowed paths: ``snapshots.is_live`` over whole arrays."""
+def live_mask(columns: Columns, layer: Layer, masked_paths: list[int], names: Sequence[str | None] = ()) -> Bools:
+    """Return which rows are live in ``layer``, ignoring allowed paths: ``snapshots.is_live`` over whole arrays.
+
+    ``masked_paths`` are the paths in the mask of the last state; if there are others, ``names`` has the names of all.
+    """
     hidden = np.array(sorted(layer.hidden), np.int32)
     live: Bools = _looked_up(layer.timelines, columns.timeline)
-    live &= columns.born <= layer.at
     live &= ~np.isin(columns.born, hidden)
+    if layer.others:
+        rows = np.flatnonzero(live)
+        died = columns.died[rows].copy()
+        died[np.isin(died, hidden)] = OPEN
+        live[rows] = _live_in_any(layer, columns.born[rows], died, columns.path[rows], masked_paths, names)
+        return live
+    live &= columns.born <= layer.at
     live &= (columns.died > layer.at) | np.isin(columns.died, hidden)
     if masked_paths:
         live &= ~_looked_up(masked_paths, columns.path)
     return live
+
+
+def _live_in_any(
+    layer: Layer, born: Ints, died: Ints, paths: Ints, masked_paths: list[int], names: Sequence[str | None]
+) -> Bools:
+    """Return which rows are live in any state of a layer; most rows are decided by the last state in which they live.
+
+    Only the mask of the newest state applies to many rows. Few rows ended before it, so their paths are looked up.
+    """
+    states = layer.states
+    numbers = np.array([state.at for state in states], np.int64)
+    # The last state in which each row is not dead yet. A row that is masked there may be seen in an earlier state.
+    last = np.searchsorted(numbers, died, side="left") - 1
+    pending = np.flatnonzero((last >= 0) & (numbers[last] >= born))
+    live = np.zeros(len(born), np.bool_)
+    live[pending] = True
+    newest = last[pending] == len(states) - 1
+    hides = newest & np.isin(paths[pending], masked_paths)
+    hides[~newest] = _masked(states, last[pending[~newest]], paths[pending[~newest]], names)
+    while hides.any():
+        pending = pending[hides]
+        live[pending] = False
+        last[pending] -= 1
+        pending = pending[(last[pending] >= 0) & (numbers[last[pending]] >= born[pending])]
+        live[pending] = True
+        hides = _masked(states, last[pending], paths[pending], names)
+    return live
+
+
+def _masked(states: Sequence[LayerState], places: NDArray[np.intp], paths: Ints, names: Sequence[str | None]) -> Bools:
+    """Return which of the paths are masked, each in the state at a place."""
+    width = len(names) + 1
+    pairs, inverse = np.unique(places.astype(np.int64) * width + paths, return_inverse=True)
+    hidden = [names[pair % width] in states[pair // width].mask for pair in pairs.tolist()]
+    masked: Bools = np.array(hidden, np.bool_)[inverse]
+    return masked
 
 
 def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -> Bools:
@@ -147,8 +196,15 @@ def _looked_up(wanted: tuple[int, ...] | list[int], values: NDArray[np.int32]) -
     return table[values]
 
 
+def live_clauses(snapshot: Snapshot) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """Yield conditions, any of which a live row meets, as SQL over ``timeline, born, died`` and ``path.path``."""
+    for layer in snapshot.layers:
+        for state in layer.states:
+            yield live_clause(replace(layer, at=state.at, mask=state.mask, others=()))
+
+
 def live_clause(layer: Layer) -> tuple[str, tuple[object, ...]]:
-    """Return ``is_live`` with allowed paths as SQL over ``timeline, born, died`` and ``path.path``, with bindings."""
+    """Return ``is_live`` with allowed paths as SQL, with bindings, for a layer with one state."""
     hidden = as_json(layer.hidden)
     clause = (
         f"timeline IN {LISTED} AND born <= ? AND born NOT IN {LISTED}"

@@ -41,6 +41,13 @@ class PathNames:
                 self._fitting.popitem(last=False)
             return fitting
 
+    def names(self, connection: apsw.Connection, largest: int) -> Sequence[str | None]:
+        """Return the paths by id, up to ``largest`` or further; a purged path is None. Callers must not change it."""
+        with self._lock:
+            self._refresh(connection)
+            self._names.extend([None] * (largest + 1 - len(self._names)))
+            return self._names
+
     def _refresh(self, connection: apsw.Connection) -> None:
         query = "SELECT id, path FROM path WHERE id >= ? ORDER BY id"
         for key, name in fetch(connection, query, (len(self._names),)):

@@ -8,22 +8,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codequarry.shared.filters import accepted_values
-from codequarry.shared.model import Chunk, CommitFilters, FileRecord, Filters, Snapshot
+from codequarry.shared.model import Chunk, ChunkRow, CommitFilters, FileRecord, Filters, Snapshot
 from codequarry.shared.store.embedded.batch import AUTHOR, DAY, FIELD, field_key
 from codequarry.shared.store.embedded.columns import Bools, Columns
-from codequarry.shared.store.embedded.live_rows import live_clause
+from codequarry.shared.store.embedded.live_rows import live_clauses
 from codequarry.shared.store.embedded.path_names import PathNames
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.postings import PostingReader
 from codequarry.shared.store.embedded.sql import LISTED, as_json, fetch, fetch_first
+from codequarry.shared.store.records import StoredFile, StoredRow
 
 # The columns in the order of FileRecord's fields.
 FILE_FIELDS = "repo, path.path, blob, verdict, rows, rules, timeline, born, language, size, lines, detail"
 _FILES = f"SELECT {FILE_FIELDS} FROM file JOIN path ON path.id = file.path"
+# The unary plus leaves the index on paths as the only choice: a path has few records, whatever the timelines.
+_LIVES = (
+    f"SELECT {FILE_FIELDS}, died FROM file JOIN path ON path.id = file.path"
+    f" WHERE file.path IN (SELECT id FROM path WHERE path IN {LISTED}) AND +timeline IN {LISTED}"
+)
 _BODIES = (
     "SELECT payload.body FROM chunk JOIN path ON path.id = chunk.path JOIN payload ON payload.row = chunk.row"
     " WHERE path.path = ? AND stride = 0"
 )
+_SYMBOL_LIVES = (
+    "SELECT timeline, born, died, vector.key, payload.body FROM chunk JOIN payload ON payload.row = chunk.row"
+    f" JOIN vector ON vector.slot = chunk.slot WHERE chunk.row IN {LISTED} AND stride = 0 AND +timeline IN {LISTED}"
+)
+# The fields that name what a chunk declares.
+_SYMBOL_FIELDS = ("symbol_name", "defines")
 # Two versions may hold the same chunk; a search of both returns it once.
 _FIRST_CHUNKS = (
     "SELECT payload.body FROM (SELECT path.path AS place, MIN(chunk.row) AS row FROM chunk"
@@ -38,8 +50,7 @@ def live_files(connection: apsw.Connection, snapshot: Snapshot, paths: Collectio
     if paths is not None:
         only, wanted = f" AND file.path IN (SELECT id FROM path WHERE path IN {LISTED})", [as_json(paths)]
     found: set[tuple[Any, ...]] = set()
-    for layer in snapshot.layers:
-        clause, values = live_clause(layer)
+    for clause, values in live_clauses(snapshot):
         found.update(fetch(connection, f"{_FILES} WHERE {clause}{only}", [*values, *wanted]))
     return _records(found)
 
@@ -49,17 +60,27 @@ def files_of(connection: apsw.Connection, timeline: int, number: int) -> Iterato
     return _records(fetch(connection, f"{_FILES} WHERE timeline = ? AND born = ?", (timeline, number)))
 
 
+def file_lives(connection: apsw.Connection, timelines: Collection[int], paths: Collection[str]) -> Iterator[StoredFile]:
+    """Return every file record of ``timelines`` at ``paths``, dead or alive."""
+    rows = fetch(connection, _LIVES, (as_json(paths), as_json(timelines)))
+    return (StoredFile(FileRecord(*values), died) for *values, died in sorted(rows, key=_life))
+
+
 def _records(rows: Collection[tuple[Any, ...]]) -> Iterator[FileRecord]:
     """Yield the records one at a time: a repository may have hundreds of thousands."""
-    for row in sorted(rows, key=lambda row: (row[1], row[6], row[7])):
+    for row in sorted(rows, key=_life):
         yield FileRecord(*row)
+
+
+def _life(row: tuple[Any, ...]) -> tuple[str, int, int]:
+    """Return the path, timeline and ``born`` of a record's row."""
+    return row[1], row[6], row[7]
 
 
 def chunks_of(connection: apsw.Connection, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
     """Return the live chunks of a file in file order, each by its first stride."""
     bodies: dict[bytes, None] = {}
-    for layer in snapshot.layers:
-        clause, values = live_clause(layer)
+    for clause, values in live_clauses(snapshot):
         bodies |= dict.fromkeys(fetch_first(connection, f"{_BODIES} AND {clause}", (path, *values)))
     chunks = {chunk.id: chunk for chunk, _ in map(decode, bodies) if chunk.repo == repo}
     return sorted(chunks.values(), key=_place)
@@ -69,6 +90,19 @@ def chunks_at(connection: apsw.Connection, rows: NDArray[np.intp], limit: int) -
     """Return at most ``limit`` chunks of the given rows, sorted by path and place in the file."""
     bodies = fetch_first(connection, _FIRST_CHUNKS, (as_json(rows.tolist()), limit))
     return sorted((decode(body)[0] for body in bodies), key=_place)
+
+
+def symbol_lives(
+    connection: apsw.Connection, postings: PostingReader, timelines: Collection[int], symbol: str
+) -> list[StoredRow]:
+    """Return the rows of ``timelines`` that declare ``symbol``, dead or alive, each by its first stride."""
+    keys = [field_key(name, symbol) for name in _SYMBOL_FIELDS]
+    rows = {row for posting in postings.read(connection, FIELD, keys).values() for row in posting.rows.tolist()}
+    lives: list[StoredRow] = []
+    for timeline, born, died, key, body in fetch(connection, _SYMBOL_LIVES, (as_json(rows), as_json(timelines))):
+        chunk, tokens = decode(body)
+        lives.append(StoredRow(ChunkRow(chunk, tokens, timeline, born, key), died))
+    return sorted(lives, key=lambda life: (life.row.timeline, life.row.born, *_place(life.row.chunk)))
 
 
 def _place(chunk: Chunk) -> tuple[str, int, int, str]:

@@ -11,7 +11,7 @@ from codequarry.shared.arrays import Matrix
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import Candidate, Chunk, Tokens
 from codequarry.shared.store.embedded.batch import SYMBOL, TAIL, TERM
-from codequarry.shared.store.embedded.channels import Rows, best_terms, best_weights, nearest, strides_of
+from codequarry.shared.store.embedded.channels import Copies, Rows, best_terms, best_weights, nearest, strides_of
 from codequarry.shared.store.embedded.columns import Bools
 from codequarry.shared.store.embedded.live_rows import LiveRows
 from codequarry.shared.store.embedded.payload import decode
@@ -82,14 +82,15 @@ def _found(connection: apsw.Connection, postings: PostingReader, search: RecallS
     frequencies = {term: int(np.count_nonzero(view.live[posting.rows])) for term, posting in terms.items()}
     symbols = postings.read(connection, SYMBOL, query.symbols)
     tails = postings.read(connection, TAIL, query.paths)
+    copies = Copies.of(view.columns, query.snapshot)
     vector = _NONE
     if search.matrix is not None and query.vector is not None:
-        vector = nearest(view.columns, allowed, search.matrix, query.vector, query.vector_limit)
+        vector = nearest(copies, allowed, search.matrix, query.vector, query.vector_limit)
     return RecalledRows(
         vector,
-        best_terms(view, allowed, list(terms.values()), list(frequencies.values()), query.term_limit),
-        best_weights(allowed, list(symbols.values()), query.symbol_limit),
-        best_weights(allowed, list(tails.values()), query.path_limit),
+        best_terms(view, allowed, list(terms.values()), list(frequencies.values()), copies, query.term_limit),
+        best_weights(allowed, list(symbols.values()), copies, query.symbol_limit),
+        best_weights(allowed, list(tails.values()), copies, query.path_limit),
         frequencies,
     )
 

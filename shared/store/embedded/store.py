@@ -188,10 +188,20 @@ class EmbeddedStore:
         with self._database.reading() as connection:
             return reader.live_files(connection, snapshot, paths)
 
+    def file_lives(self, timelines: Collection[int], paths: Collection[str]) -> Iterator[StoredFile]:
+        """Return every file record of ``timelines`` at ``paths``, dead or alive, by path, timeline and ``born``."""
+        with self._database.reading() as connection:
+            return reader.file_lives(connection, timelines, paths)
+
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
         """Return the file records that a transaction has written so far."""
         with self._database.reading() as connection:
             return reader.files_of(connection, timeline, number)
+
+    def symbol_lives(self, timelines: Collection[int], symbol: str) -> Iterator[StoredRow]:
+        """Return the rows of ``timelines`` that declare ``symbol``, dead or alive."""
+        with self._database.reading() as connection:
+            return iter(reader.symbol_lives(connection, self._postings, timelines, symbol))
 
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order."""

@@ -1,4 +1,4 @@
-"""Translates snapshots and field filters into query clauses. Pure functions; ``snapshots.is_live`` defines liveness."""
+"""Translates field filters and writes into query clauses, and combines clauses. Pure functions."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from codequarry.shared.filters import accepted_values, check_filters, glob_to_regex
-from codequarry.shared.model import CommitFilters, Filters, Layer, PathGlobs, Snapshot
+from codequarry.shared.model import CommitFilters, Filters, PathGlobs
 from codequarry.shared.versions.snapshots import OPEN
 
 EngineClause = dict[str, Any]
@@ -15,37 +15,14 @@ EngineClause = dict[str, Any]
 MAX_TERMS = 65_536
 # Paths per request. OpenSearch accepts more, but a lost request is sent again in full.
 PATHS_PER_REQUEST = 1_000
+# OpenSearch refuses queries of more than 1,024 clauses; the rest is left for the words and filters of a search.
+MAX_SNAPSHOT_CLAUSES = 600
 # Limit on a glob's automaton: the server's default, set explicitly because globs come from clients.
 MAX_AUTOMATON_STATES = 10_000
 
 NUMBERS = frozenset({"timeline", "born", "died", "commit_day"})
 FIRST_STRIDE: EngineClause = {"term": {"first_stride": True}}
 NOTHING: EngineClause = {"match_none": {}}
-
-
-def snapshot_clause(snapshot: Snapshot) -> EngineClause:
-    """Return the clause for rows and records that are live in any layer (rules 10 to 12)."""
-    layers = [layer_clause(layer) for layer in snapshot.layers if layer.timelines]
-    if not layers:
-        return NOTHING
-    return layers[0] if len(layers) == 1 else any_of(layers)
-
-
-def layer_clause(layer: Layer) -> EngineClause:
-    """Return the clause for rows and records that are live in ``layer``."""
-    hidden = sorted(layer.hidden)
-    dead_later: EngineClause = {"range": {"died": {"gt": layer.at}}}
-    required = [
-        any_value("timeline", layer.timelines),
-        {"range": {"born": {"lte": layer.at}}},
-        any_of([dead_later, any_value("died", hidden)]) if hidden else dead_later,
-    ]
-    if layer.allowed:
-        required.append(any_of([_globs_clause(globs) for globs in layer.allowed]))
-    refused = [any_value("born", hidden)] if hidden else []
-    if layer.mask:
-        refused.append(any_value("path", sorted(layer.mask)))
-    return {"bool": {"filter": required, **({"must_not": refused} if refused else {})}}
 
 
 def filter_clauses(filters: Filters) -> tuple[list[EngineClause], list[EngineClause]]:
@@ -77,7 +54,8 @@ def _path_clauses(paths: PathGlobs) -> tuple[list[EngineClause], list[EngineClau
     return [any_of(included)] if included else [], [_glob_clause(glob) for glob in paths.exclude]
 
 
-def _globs_clause(globs: PathGlobs) -> EngineClause:
+def globs_clause(globs: PathGlobs) -> EngineClause:
+    """Return the clause for paths that match."""
     included, excluded = _path_clauses(globs)
     return all_of(included or [{"match_all": {}}], excluded)
 
@@ -91,10 +69,10 @@ def _glob_clause(glob: str) -> EngineClause:
     }
 
 
-def search_clause(snapshot: Snapshot, filters: Filters, *more: EngineClause) -> EngineClause:
-    """Return the clause for live rows that match ``filters`` and every clause in ``more``."""
+def search_clause(live: EngineClause, filters: Filters, *more: EngineClause) -> EngineClause:
+    """Return the clause for the ``live`` rows that match ``filters`` and every clause in ``more``."""
     required, refused = filter_clauses(filters)
-    return all_of([snapshot_clause(snapshot), *required, *more], refused)
+    return all_of([live, *required, *more], refused)
 
 
 def written_clause(timeline: int, number: int) -> EngineClause:

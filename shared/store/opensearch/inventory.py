@@ -1,10 +1,10 @@
 """Reads for checking and copying an index: the newest number, rows per file version, a timeline's history."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from heapq import merge
 
-from codequarry.shared.model import Snapshot
-from codequarry.shared.store.opensearch.clauses import EngineClause, all_of, any_of, snapshot_clause
+from codequarry.shared.store.opensearch.clauses import FIRST_STRIDE, EngineClause, all_of, any_of, any_value
 from codequarry.shared.store.opensearch.indices import Indices
 from codequarry.shared.store.opensearch.paging import WHOLE_ANSWERS, every_bucket, every_hit
 from codequarry.shared.store.opensearch.rows import record_of, row_of
@@ -16,6 +16,8 @@ ROWS_PER_PAGE = 500
 # Keeps the rows of a file together; no two rows agree in all these fields.
 ROW_ORDER = ["born", "path", "ordinal", "id", "stride_info.stride_index"]
 FILE_ORDER = ["born", "path"]
+LIFE_ORDER = ["timeline", "born", "path", "ordinal", "start_char", "id"]
+ENGINE_ONLY = ["embedding", "vector", "lookup", "lengths"]
 
 Ordered = tuple[int, int, StoredRow | StoredFile]
 
@@ -39,10 +41,22 @@ def newest_number(indices: Indices) -> int:
     return max(int(value or 0) for value in (found["born"]["value"], found["dead"]["died"]["value"]))
 
 
-def row_counts(indices: Indices, snapshot: Snapshot) -> dict[tuple[str, str], int]:
-    """Return the number of live rows for each (path, blob)."""
-    buckets = every_bucket(indices, indices.chunks, snapshot_clause(snapshot), ["path", "blob"])
-    return {(path, blob): count for (path, blob), count in buckets}
+def row_counts(indices: Indices, parts: Sequence[EngineClause]) -> dict[tuple[str, str], int]:
+    """Return the number of live rows for each (path, blob); ``parts`` are the clauses for the live rows."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for live in parts:
+        for (path, blob), count in every_bucket(indices, indices.chunks, live, ["path", "blob"]):
+            counts[path, blob] += count
+    return dict(counts)
+
+
+def symbol_lives(indices: Indices, timelines: Collection[int], symbol: str) -> Iterator[StoredRow]:
+    """Yield the rows of ``timelines`` that declare ``symbol``, dead or alive, each by its first stride."""
+    declares = any_of([{"term": {"symbol_name": symbol}}, {"term": {"defines": symbol}}])
+    query = all_of([any_value("timeline", sorted(timelines)), declares, FIRST_STRIDE])
+    body = {"query": query, "sort": LIFE_ORDER, "_source": {"excludes": ENGINE_ONLY}}
+    for hit in every_hit(indices, indices.chunks, body, page=ROWS_PER_PAGE):
+        yield StoredRow(row_of(hit["_source"]), hit["_source"]["died"])
 
 
 def history(indices: Indices, timeline: int, after: int) -> Iterator[StoredRow | StoredFile]:
@@ -61,7 +75,7 @@ def _rows(indices: Indices, query: EngineClause) -> Iterator[Ordered]:
     body = {
         "query": query,
         "sort": ROW_ORDER,
-        "_source": {"excludes": ["embedding", "vector", "lookup", "lengths"]},
+        "_source": {"excludes": ENGINE_ONLY},
     }
     for hit in every_hit(indices, indices.chunks, body, page=ROWS_PER_PAGE):
         yield hit["_source"]["born"], 0, StoredRow(row_of(hit["_source"]), hit["_source"]["died"])

@@ -8,6 +8,17 @@ from typing import Any
 from codequarry.shared.arrays import Vector
 from codequarry.shared.filters import RECALL_WEIGHTS
 from codequarry.shared.model import TOKEN_FIELDS, Candidate, Tokens
+from codequarry.shared.store.opensearch.answers import (
+    FREQUENCIES,
+    LENGTHS,
+    MAX_HITS,
+    PATH,
+    SYMBOL,
+    TERMS,
+    VECTOR,
+    Answers,
+    EngineHit,
+)
 from codequarry.shared.store.opensearch.clauses import (
     FIRST_STRIDE,
     EngineClause,
@@ -15,51 +26,69 @@ from codequarry.shared.store.opensearch.clauses import (
     any_of,
     count_clauses,
     search_clause,
-    snapshot_clause,
 )
 from codequarry.shared.store.opensearch.rows import ENGINE_FIELDS, LOOKUP_OF_RANK, chunk_of, similarities, tokens_of
 from codequarry.shared.store.records import Recall, RecallQuery
 
 EngineSearch = dict[str, Any]
-EngineHit = Mapping[str, Any]
 
 # OpenSearch refuses more than 1,024 clauses in one query, including filter clauses; each word is a clause.
 MAX_QUERY_CLAUSES = 1000
 MAX_QUERY_TERMS = 500
-VECTOR, TERMS, SYMBOL, PATH, LENGTHS, FREQUENCIES = "vector", "terms", "symbol", "path", "lengths", "frequencies"
-# OpenSearch returns at most this many hits for one search.
-MAX_HITS = 10_000
+# Rows to look for per text in a search of several versions. For 200 branches of 20 changed files out of 10,000, 1.3 is
+# enough; another round trip would cost more than some more rows.
+ROWS_A_TEXT = 2
 HITS = {"_source": {"excludes": list(ENGINE_FIELDS)}, "track_total_hits": False}
 
 
-def searches(query: RecallQuery, ef_search: int) -> dict[str, EngineSearch]:
-    """Return the searches that ``query`` needs, by channel."""
-    live_fit = search_clause(query.snapshot, query.filters)
-    live_first = search_clause(query.snapshot, query.filters, FIRST_STRIDE)
-    asked = {LENGTHS: _lengths(query), VECTOR: None, TERMS: None, SYMBOL: None, PATH: None, FREQUENCIES: None}
+def searches(query: RecallQuery, live: EngineClause, ef_search: int) -> dict[str, EngineSearch]:
+    """Return the searches that ``query`` needs among the ``live`` rows of a part of its snapshot, by channel."""
+    live_fit = search_clause(live, query.filters)
+    live_first = search_clause(live, query.filters, FIRST_STRIDE)
+    asked = {LENGTHS: _lengths(live), VECTOR: None, TERMS: None, SYMBOL: None, PATH: None, FREQUENCIES: None}
     if query.vector is not None and query.vector_limit:
-        asked[VECTOR] = nearest(query, query.vector_limit, ef_search)
+        asked[VECTOR] = nearest(query, live, nearest_rows(query), ef_search)
     terms = query.terms[: min(MAX_QUERY_TERMS, max(1, MAX_QUERY_CLAUSES - count_clauses(live_fit)))]
     if terms:
-        asked[FREQUENCIES] = _frequencies(query, terms)
+        asked[FREQUENCIES] = _frequencies(live, terms)
         asked[TERMS] = _lexical(terms, query.term_limit, live_fit)
     if query.symbols:
         asked[SYMBOL] = _by_symbol(query.symbols, query.symbol_limit, live_first)
     if query.paths:
         asked[PATH] = _by_path(query.paths, query.path_limit, live_first)
-    return {channel: search for channel, search in asked.items() if search is not None}
+    once = _each_text_once(query)
+    return {
+        channel: search | (once if channel in (TERMS, SYMBOL, PATH) else {})
+        for channel, search in asked.items()
+        if search is not None
+    }
 
 
-def nearest(query: RecallQuery, limit: int, ef_search: int) -> EngineSearch:
-    """Return the k-NN search, which filters while it searches and so returns ``limit`` rows if that many match."""
+def _each_text_once(query: RecallQuery) -> EngineSearch:
+    """Return the part of a search that keeps the best of the rows with one text, if versions share texts.
+
+    The key of the vector is that of path and text. Rows of other repositories are looked up again (``copies``).
+    """
+    return {"collapse": {"field": "vector_key"}} if query.snapshot.siblings else {}
+
+
+def nearest_rows(query: RecallQuery) -> int:
+    """Return how many rows to look for first: if versions share texts, some of the nearest rows are copies."""
+    return min((ROWS_A_TEXT if query.snapshot.siblings else 1) * query.vector_limit, MAX_HITS)
+
+
+def nearest(query: RecallQuery, live: EngineClause, limit: int, ef_search: int) -> EngineSearch:
+    """Return the k-NN search, which filters while it searches and so finds ``limit`` rows if that many match."""
     assert query.vector is not None
     knn = {
         "vector": query.vector.tolist(),
         "k": limit,
-        "filter": search_clause(query.snapshot, query.filters),
+        "filter": search_clause(live, query.filters),
         "method_parameters": {"ef_search": max(ef_search, limit)},
     }
-    return {**HITS, "size": limit, "query": {"knn": {"embedding": knn}}}
+    once = _each_text_once(query)
+    # If rows were left out as copies, only the total says whether more rows would have matched.
+    return {**HITS, "size": limit, "query": {"knn": {"embedding": knn}}, **once, "track_total_hits": bool(once)}
 
 
 def _lexical(terms: Sequence[str], limit: int, clause: EngineClause) -> EngineSearch:
@@ -82,76 +111,44 @@ def _by_path(paths: Sequence[str], limit: int, clause: EngineClause) -> EngineSe
     return {**HITS, "size": limit, "query": query, "sort": ["path", "ordinal"]}
 
 
-def _lengths(query: RecallQuery) -> EngineSearch:
+def _lengths(live: EngineClause) -> EngineSearch:
     """Return the search that does not depend on the query's words; OpenSearch caches it until the index changes."""
     averages = {name: {"avg": {"field": f"lengths.{name}"}} for name in TOKEN_FIELDS}
-    return {"size": 0, "track_total_hits": True, "query": _live_chunks(query), "aggs": averages}
+    return {"size": 0, "track_total_hits": True, "query": _live_chunks(live), "aggs": averages}
 
 
-def _frequencies(query: RecallQuery, terms: Sequence[str]) -> EngineSearch:
+def _frequencies(live: EngineClause, terms: Sequence[str]) -> EngineSearch:
     filters: dict[str, EngineClause] = {
         str(position): {"term": {"lookup.words": term}} for position, term in enumerate(terms)
     }
     return {
         "size": 0,
         "track_total_hits": False,
-        "query": all_of([_live_chunks(query), any_of(list(filters.values()))]),
+        "query": all_of([_live_chunks(live), any_of(list(filters.values()))]),
         "aggs": {"terms": {"filters": {"filters": filters}}},
     }
 
 
-def _live_chunks(query: RecallQuery) -> EngineClause:
-    return all_of([snapshot_clause(query.snapshot), FIRST_STRIDE])
+def _live_chunks(live: EngineClause) -> EngineClause:
+    return all_of([live, FIRST_STRIDE])
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The answers of ``searches``, by channel."""
-
-    by_channel: Mapping[str, Mapping[str, Any]]
-
-    def hits(self, channel: str) -> Sequence[EngineHit]:
-        """Return a channel's hits, best first."""
-        hits: Sequence[EngineHit] = self.by_channel[channel]["hits"]["hits"] if channel in self.by_channel else ()
-        return hits
-
-    def rows(self) -> dict[str, EngineHit]:
-        """Return every row that was found, by id."""
-        channels = (VECTOR, TERMS, SYMBOL, PATH)
-        return {hit["_id"]: hit["_source"] for channel in channels for hit in self.hits(channel)}
-
-    def may_lack_chunks(self, rows: int, chunks: int) -> bool:
-        """Return whether the ``rows`` nearest rows belong to fewer than ``chunks`` chunks, although more may exist."""
-        found = len(self.hits(VECTOR))
-        return len(self.chunk_ids(VECTOR)) < chunks and rows <= found < MAX_HITS
-
-    def strided_chunks(self) -> list[str]:
-        """Return the ids of those chunks found that have several strides."""
-        sources = self.rows().values()
-        return sorted(
-            {source["id"] for source in sources if (source.get("stride_info") or {}).get("total_strides", 1) > 1}
-        )
-
-    def chunk_ids(self, channel: str) -> tuple[str, ...]:
-        """Return the ids of a channel's chunks, best first, without duplicates."""
-        return tuple(dict.fromkeys(hit["_source"]["id"] for hit in self.hits(channel)))
-
-
-def recall_of(query: RecallQuery, answers: Answers, strides: Iterable[EngineHit]) -> Recall:
-    """Return the result of a search; ``strides`` are all rows of the strided chunks that were found."""
-    rows = answers.rows() | {hit["_id"]: hit["_source"] for hit in strides}
+def recall_of(query: RecallQuery, answers: Answers, more: Iterable[EngineHit]) -> Recall:
+    """Return the result of a search; ``more`` are further rows: strides of the chunks found, copies of their texts."""
+    rows = answers.rows() | {hit["_id"]: hit["_source"] for hit in more}
     candidates = {candidate.chunk.id: candidate for candidate in _candidates(list(rows.values()), query.vector)}
     lengths = answers.by_channel[LENGTHS]
     found = lengths.get("aggregations", {})
     averages = {name: float(found.get(name, {}).get("value") or 0) for name in TOKEN_FIELDS}
     counts = LiveCounts(_read_frequencies(query, answers), int(lengths["hits"]["total"]["value"]), averages)
     lexical = [candidates[chunk_id] for chunk_id in answers.chunk_ids(TERMS)]
+    best = best_first(lexical, counts)[: query.term_limit]
     return Recall(
         candidates=candidates,
         by_vector=answers.chunk_ids(VECTOR)[: query.vector_limit],
-        by_terms=tuple(candidate.chunk.id for candidate in best_first(lexical, counts)),
-        by_symbol=answers.chunk_ids(SYMBOL),
-        by_path=answers.chunk_ids(PATH),
+        by_terms=tuple(candidate.chunk.id for candidate in best),
+        by_symbol=answers.chunk_ids(SYMBOL)[: query.symbol_limit],
+        by_path=answers.chunk_ids(PATH)[: query.path_limit],
         document_frequencies=counts.frequencies,
         live_chunks=counts.chunks,
         average_lengths=averages,

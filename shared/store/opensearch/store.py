@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from heapq import merge
 from typing import Any
 
 from opensearchpy import OpenSearch
@@ -17,6 +18,7 @@ from codequarry.shared.store.opensearch.bulk import BulkItem, create_all, raise_
 from codequarry.shared.store.opensearch.cache import OpenSearchVectorCache
 from codequarry.shared.store.opensearch.clauses import (
     FIRST_STRIDE,
+    EngineClause,
     all_of,
     any_value,
     collectable_clause,
@@ -24,21 +26,20 @@ from codequarry.shared.store.opensearch.clauses import (
     retirable_clause,
     retired_clause,
     search_clause,
-    snapshot_clause,
     written_clause,
 )
 from codequarry.shared.store.opensearch.connection import connect
 from codequarry.shared.store.opensearch.documents import CatalogDocuments
 from codequarry.shared.store.opensearch.indices import Indices
+from codequarry.shared.store.opensearch.multi_search import CHUNKS_PER_PAGE, recall
 from codequarry.shared.store.opensearch.paging import count_hits, every_hit
-from codequarry.shared.store.opensearch.recall import HITS, MAX_HITS, VECTOR, Answers, nearest, recall_of, searches
+from codequarry.shared.store.opensearch.recall import HITS
+from codequarry.shared.store.opensearch.retired_files import RetiredFileCache
 from codequarry.shared.store.opensearch.rows import chunk_of, record_document, record_of, row_document
 from codequarry.shared.store.opensearch.sweeps import Sweeper
 from codequarry.shared.store.records import Damage, Document, Recall, RecallQuery, StoredFile, StoredRow, Tally
 from codequarry.shared.store.vectors import check_dimension, check_query_vector, unusable
 
-# Rows with text and tokens take about 5 kB each.
-CHUNKS_PER_PAGE = 500
 # The position of a chunk in its file; no two rows of a file agree in all these fields.
 IN_FILE = ["ordinal", "start_char", "id", "timeline", "born"]
 
@@ -56,6 +57,7 @@ class OpenSearchStore:
         self._sweeper = Sweeper(self.connection)
         self._catalog = CatalogDocuments(self.indices, self._sweeper)
         self._cache = OpenSearchVectorCache(self.indices, self._sweeper)
+        self._retired_files = RetiredFileCache()
 
     def within(self, deadline: Deadline | None) -> "OpenSearchStore":
         """Return the same store for requests that must end by ``deadline``; if None, they wait as long as a run may."""
@@ -185,82 +187,86 @@ class OpenSearchStore:
 
     # Reading
 
+    def _parts(self, snapshot: Snapshot) -> list[EngineClause]:
+        """Return the clauses for the live rows of a snapshot, which share no row."""
+        return self._retired_files.parts(self.indices, snapshot)
+
     def row_counts(self, snapshot: Snapshot) -> Mapping[tuple[str, str], int]:
         """Return the number of live rows for each (path, blob)."""
-        return inventory.row_counts(self.indices, snapshot)
+        return inventory.row_counts(self.indices, self._parts(snapshot))
 
     def files(self, snapshot: Snapshot, paths: Collection[str] | None = None) -> Iterator[FileRecord]:
         """Yield the file records that are live in ``snapshot``, by path, or only the records of ``paths`` if given."""
-        live = snapshot_clause(snapshot)
+        parts = self._parts(snapshot)
         if paths is None:
-            return self._records(live)
-        clauses = (all_of([live, any_value("path", part)]) for part in paths_per_request(paths))
-        return (record for clause in clauses for record in self._records(clause))
+            return self._records_of_any(parts)
+        return (
+            record
+            for some in paths_per_request(paths)
+            for record in self._records_of_any([all_of([live, any_value("path", some)]) for live in parts])
+        )
+
+    def file_lives(self, timelines: Collection[int], paths: Collection[str]) -> Iterator[StoredFile]:
+        """Yield every file record of ``timelines`` at ``paths``, dead or alive, by path, timeline and ``born``."""
+        for part in paths_per_request(paths):
+            query = all_of([any_value("timeline", sorted(timelines)), any_value("path", part)])
+            body = {"query": query, "sort": ["path", "timeline", "born"]}
+            for hit in every_hit(self.indices, self.indices.files, body):
+                yield StoredFile(record_of(hit["_source"]), hit["_source"]["died"])
 
     def written_files(self, timeline: int, number: int) -> Iterator[FileRecord]:
         """Yield the file records that an unpublished transaction has written so far."""
         self._sweeper.refresh(self.indices.files)
         return self._records(written_clause(timeline, number))
 
+    def _records_of_any(self, queries: Sequence[EngineClause]) -> Iterator[FileRecord]:
+        """Yield the records of several queries, by path."""
+        return merge(*map(self._records, queries), key=lambda record: (record.path, record.timeline, record.born))
+
     def _records(self, query: dict[str, Any]) -> Iterator[FileRecord]:
         body = {"query": query, "sort": ["path", "timeline", "born"]}
         return (record_of(hit["_source"]) for hit in every_hit(self.indices, self.indices.files, body))
 
+    def symbol_lives(self, timelines: Collection[int], symbol: str) -> Iterator[StoredRow]:
+        """Yield the rows of ``timelines`` that declare ``symbol``, dead or alive."""
+        return inventory.symbol_lives(self.indices, timelines, symbol)
+
     def chunks(self, snapshot: Snapshot, path: str, repo: str) -> list[Chunk]:
         """Return a file's chunks in file order, without duplicates."""
-        query = all_of([snapshot_clause(snapshot), {"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE])
-        body = {"query": query, "sort": IN_FILE, "_source": HITS["_source"]}
-        hits = every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE, routing=repo)
+        one_file: list[EngineClause] = [{"term": {"path": path}}, {"term": {"repo": repo}}, FIRST_STRIDE]
+        queries = [all_of([live, *one_file]) for live in self._parts(snapshot)]
         # Several timelines may have the same chunk.
-        return list({hit["_source"]["id"]: chunk_of(hit["_source"]) for hit in hits}.values())
+        return list({hit["id"]: chunk_of(hit) for hit in self._sources(queries, IN_FILE, routing=repo)}.values())
+
+    def _sources(
+        self, queries: Sequence[EngineClause], order: Sequence[str], page: int = CHUNKS_PER_PAGE, routing: str = ""
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the documents of the chunk rows that match any of ``queries``, in order."""
+        bodies = ({"query": query, "sort": order, "_source": HITS["_source"]} for query in queries)
+        every = (
+            every_hit(self.indices, self.indices.chunks, body, page=page, routing=routing or None) for body in bodies
+        )
+        return (hit["_source"] for hit in merge(*every, key=lambda hit: hit["sort"]))
 
     def find(self, snapshot: Snapshot, filters: Filters, limit: int) -> list[Chunk]:
         """Return the first ``limit`` live chunks that match the filters, by path and position in the file."""
-        query = search_clause(snapshot, filters, FIRST_STRIDE)
-        body = {"query": query, "sort": ["path", *IN_FILE], "_source": HITS["_source"]}
+        queries = [search_clause(live, filters, FIRST_STRIDE) for live in self._parts(snapshot)]
         found: dict[str, Chunk] = {}
-        for hit in every_hit(self.indices, self.indices.chunks, body, page=min(CHUNKS_PER_PAGE, limit + 1)):
+        for source in self._sources(queries, ["path", *IN_FILE], page=min(CHUNKS_PER_PAGE, limit + 1)):
             if len(found) == limit:
                 break
-            found.setdefault(hit["_source"]["id"], chunk_of(hit["_source"]))
+            found.setdefault(source["id"], chunk_of(source))
         return list(found.values())
 
     def recall(self, query: RecallQuery) -> Recall:
         """Return the candidates of every channel under the snapshot filter and the field filters."""
         check_query_vector(query.vector, self.indices.dimension)
-        answers = Answers(self._search_all(searches(query, self.settings.ef_search)))
-        # One round trip is enough unless chunks have strides, because then many rows may belong to few chunks.
-        wanted = query.vector_limit
-        while query.vector is not None and answers.may_lack_chunks(wanted, query.vector_limit):
-            wanted = min(2 * wanted, MAX_HITS)
-            more = self._search_all({VECTOR: nearest(query, wanted, self.settings.ef_search)})
-            answers = Answers({**answers.by_channel, **more})
-        strided = answers.strided_chunks()
-        return recall_of(query, answers, self._strides(query, strided) if strided else ())
-
-    def _search_all(self, asked: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Send the searches in one request, and return the answers by name."""
-        header = {"index": self.indices.chunks, "ignore_unavailable": True, "allow_no_indices": True}
-        lines = [line for search in asked.values() for line in (header, search)]
-        with self.connection.translated():
-            responses = self.connection.client.msearch(body=lines)["responses"]
-        for response in responses:
-            self.connection.check_answer(response)
-        return dict(zip(asked, responses, strict=True))
-
-    def _strides(self, query: RecallQuery, chunk_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield the live rows of strided chunks, because every channel scores a chunk by its best stride."""
-        clause = search_clause(query.snapshot, query.filters, any_value("id", chunk_ids))
-        body = {
-            "query": clause,
-            "sort": ["id", "stride_info.stride_index", "timeline", "born"],
-            "_source": HITS["_source"],
-        }
-        return every_hit(self.indices, self.indices.chunks, body, page=CHUNKS_PER_PAGE)
+        return recall(self.indices, query, self._parts(query.snapshot), self.settings.ef_search)
 
     def count(self, snapshot: Snapshot, filters: Filters) -> int:
         """Return the number of live chunks that match the filters; a strided chunk counts once."""
-        return count_hits(self.indices, self.indices.chunks, search_clause(snapshot, filters, FIRST_STRIDE))
+        clauses = (search_clause(live, filters, FIRST_STRIDE) for live in self._parts(snapshot))
+        return sum(count_hits(self.indices, self.indices.chunks, clause) for clause in clauses)
 
     # The embedding cache
 

@@ -28,6 +28,7 @@ from codequarry.shared.access.key_list import add_key
 from codequarry.shared.access.keys import new_key
 from codequarry.shared.jobs.job import Job, JobRequest
 from codequarry.shared.jobs.job_list import submit
+from codequarry.shared.liveness.deadline import Deadline
 from codequarry.shared.model import PathGlobs
 from codequarry.shared.store.port import Store
 
@@ -48,6 +49,8 @@ CHECKS = [
 OPERATIONS = [
     ("POST", "/search-code"),
     ("POST", "/diff-search"),
+    ("GET", "/symbols/versions"),
+    ("GET", "/symbols/history"),
     ("GET", "/repos"),
     ("POST", "/repos"),
     ("DELETE", "/repos/{name}"),
@@ -75,7 +78,7 @@ class Waiting:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def submit(self, request: JobRequest) -> Job:
+    def submit(self, request: JobRequest, deadline: Deadline | None = None) -> Job:
         return submit(self._store, request)[0]
 
     def wake(self, job: Job) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 
+import jsonschema
 import pytest
 
 from codequarry.search_api.http.app import create_app
@@ -51,15 +52,100 @@ def test_versions_can_be_named_in_the_query(search, core):
 
 def test_two_versions_side_by_side_name_the_versions_of_each_hit(search, core):
     answer = search("page", top_k=200, filters={"repo": "core", "branch": ["main", "dev"]})
-    holders = {
-        (hit["path"], "LoadPage" in hit["text"]): [version["ref"] for version in hit["versions"]]
-        for hit in answer["results"]
-    }
-    assert holders["src/fresh.py", False] == ["dev"]
-    assert holders["src/pages.go", True] == ["dev"]
-    assert holders["src/pages.go", False] == ["main"]
-    assert holders["README.md", False] == ["main", "dev"]
+    holders = {hit["path"]: [version["ref"] for version in hit["versions"]] for hit in answer["results"]}
+    assert holders["src/fresh.py"] == ["dev"]
+    assert holders["README.md"] == ["main", "dev"]
+    (pages,) = [hit for hit in answer["results"] if hit["path"] == "src/pages.go"]
+    (other,) = pages["variants"]
+    on_dev = "LoadPage" in pages["text"]
+    assert holders["src/pages.go"] == ["dev" if on_dev else "main"]
+    assert [version["ref"] for version in other["versions"]] == ["main" if on_dev else "dev"]
     assert {(version["ref"], version["commits_behind"]) for version in answer["freshness"]} == {("main", 0), ("dev", 0)}
+
+
+def test_every_version_is_searched_at_once(search, core):
+    """README.md is the same everywhere, ReadPage has another name on dev, and src/fresh.py is only there."""
+    answer = search("page", top_k=200, filters={"repo": "core", "ref": "*"})
+    assert (answer["versions_searched"], len(answer["freshness"])) == (3, 3)
+    holders = {
+        (hit["path"], hit["symbol_name"]): [version["ref"] for version in hit["versions"]] for hit in answer["results"]
+    }
+    assert {tuple(refs) for (path, _), refs in holders.items() if path == "README.md"} == {("main", "dev", "v1")}
+    assert [refs for (path, _), refs in holders.items() if path == "src/fresh.py"] == [["dev"]]
+    for hit in answer["results"]:
+        first = hit["versions"][0]
+        assert (hit["ref"], hit["commit"], hit["start_line"]) == (first["ref"], first["commit"], first["start_line"])
+        others = [version["ref"] for variant in hit["variants"] for version in variant["versions"]]
+        assert not {version["ref"] for version in hit["versions"]} & set(others)
+
+
+@pytest.mark.parametrize(
+    ("query", "refs"),
+    [("page tag:v*", {"v1"}), ("page branch:d*", {"dev"}), ("page ref:refs/heads/*", {"main", "dev"})],
+)
+def test_a_pattern_names_versions(search, core, query, refs):
+    answer = search(query, top_k=200, filters={"repo": "core"})
+    assert {entry["ref"] for entry in answer["freshness"]} == refs
+
+
+def test_a_pattern_without_a_match_is_a_404_with_what_is_indexed(post):
+    response = post("page", filters={"branch": "release/*"})
+    assert response.status_code == 404
+    assert "no indexed branch matches 'release/*'; indexed: core with branches main, dev" in response.json["detail"]
+
+
+def test_a_comparison_of_several_versions_is_refused(client, core):
+    response = client.post("/diff-search", json={"query": "page", "from": "refs/heads/*", "to": "v1"})
+    assert response.status_code == 400
+    assert "'refs/heads/*' matches several of core: main, dev" in response.json["detail"]
+
+
+def where(client, **parameters):
+    response = client.get("/symbols/versions", query_string=parameters)
+    assert response.status_code == 200, response.json
+    return response.json
+
+
+def test_the_versions_of_a_symbol_are_those_in_which_git_finds_it(client, core):
+    answer = where(client, name="FreePage", repo="core")
+    (item,) = answer["declarations"]
+    assert (item["path"], item["symbol"], answer["versions_searched"]) == ("src/pages.go", "FreePage", 3)
+    for text in item["texts"]:
+        for version in text["versions"]:
+            lines = core.git("show", f"{version['commit']}:src/pages.go").split("\n")
+            assert any("func FreePage" in line for line in lines[version["start_line"] - 1 : version["end_line"]])
+    (item,) = where(client, name="only_on_dev")["declarations"]
+    assert [version["ref"] for text in item["texts"] for version in text["versions"]] == ["dev"]
+    assert [(version["ref"], version["lack"]) for version in item["lacking"]] == [
+        ("main", "file missing"),
+        ("v1", "file missing"),
+    ]
+
+
+def test_the_declarations_of_a_symbol_come_in_pages(client, core):
+    first = where(client, name="Retrier", limit=1)
+    assert (first["total"], first["next_cursor"]) == (1, None)
+    assert where(client, name="ReadPage", ref="dev")["declarations"] == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "status", "says"),
+    [
+        ({}, 400, "name is missing"),
+        ({"name": "?!"}, 400, "not the name of a symbol"),
+        ({"name": "a", "colour": "red"}, 400, "colour"),
+        ({"name": "a", "limit": "0"}, 400, "limit"),
+        ({"name": "a", "cursor": "x"}, 400, "cursor"),
+        ({"name": "a", "repo": "nope"}, 404, "'nope' is not indexed"),
+        ({"name": "a", "ref": "nope*"}, 404, "no indexed version matches"),
+        ({"name": "a", "path": "["}, 400, "path"),
+    ],
+)
+def test_an_invalid_request_for_a_symbol_says_why(client, core, parameters, status, says):
+    response = client.get("/symbols/versions", query_string=parameters)
+    assert response.status_code == status
+    if status != 200:
+        assert response.content_type == "application/problem+json" and says in response.json["detail"]
 
 
 def test_each_repository_is_searched_at_its_own_version(search, core, indexed):
@@ -134,10 +220,60 @@ def test_a_comparison_reports_what_became_of_the_hits(client, core):
     assert [version["ref"] for version in answer["freshness"]] == ["v1", "dev"]
 
 
+@pytest.fixture
+def matches_schema(client):
+    """Return a function that compares an answer with its schema in the API description."""
+    components = client.get("/openapi.json").get_json()["components"]
+
+    def check(name, answer):
+        schema = {"$ref": f"#/components/schemas/{name}", "components": components}
+        jsonschema.Draft202012Validator(schema).validate(answer)
+
+    return check
+
+
+@pytest.fixture
+def moved_on(core, index):
+    """Let `main` move on since `dev` branched off from it at v1, and make `dev` pull request 7."""
+    core.git("checkout", "--quiet", "main")
+    core.commit({"src/later.py": "def page_came_later():\n    return 'page'\n"})
+    core.git("update-ref", "refs/pull/7/head", "dev")
+    for ref in (None, Ref("pull", "7")):
+        index(core.folder, ref=ref)
+    return core
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"range": "main...dev"}, {"from": "main", "to": "dev", "merge_base": True}, {"range": "...dev"}, {"pull": 7}],
+)
+def test_a_comparison_from_the_merge_base_shows_only_what_the_branch_changed(client, moved_on, matches_schema, fields):
+    body = {"query": "page", "top_k": 50, "filters": {"repo": "core"}, **fields}
+    answer = client.post("/diff-search", json=body).get_json()
+    matches_schema("ComparisonAnswer", answer)
+    listed = moved_on.git("diff", "--name-only", "main...dev").split()
+    assert {hit["path"] for hit in answer["results"]} == set(listed)
+    name = "pull/7" if "pull" in fields else "dev"
+    base = {"repo": "core", "commit": moved_on.git("merge-base", "main", "dev"), "from": "main", "to": name}
+    assert answer["merge_bases"] == [base]
+    assert answer["freshness"][0]["indexed_commit"] == base["commit"]
+
+
+def test_two_dots_also_show_what_the_other_branch_changed(client, moved_on):
+    body = {"query": "page", "top_k": 50, "range": "main..dev", "filters": {"repo": "core"}}
+    answer = client.post("/diff-search", json=body).get_json()
+    assert ("removed", "src/later.py") in {(hit["change"], hit["path"]) for hit in answer["results"]}
+    assert answer["merge_bases"] == []
+
+
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
         ({"query": "x", "from": "v1"}, 400, "'to' is missing"),
+        ({"query": "x", "range": "v1"}, 400, "is not a range"),
+        ({"query": "x", "range": "v1..dev", "pull": 7}, 400, "in one way"),
+        ({"query": "x", "pull": 99}, 404, "pull request '99' is not indexed"),
+        ({"query": "x", "pull": "7"}, 400, "'pull' must be a whole number from 1"),
         ({"query": "x", "from": "v" * 2_000, "to": "v1"}, 400, "'from' must be a string of 1 to 1,000"),
         ({"query": "x", "from": "v1", "to": "dev", "cursor": "abc"}, 400, "no meaning in a comparison"),
         ({"query": "x ref:v1", "from": "v1", "to": "dev"}, 400, "not in the filters"),

@@ -17,6 +17,8 @@ from werkzeug.serving import make_server
 from codequarry.cli.session.embedded_worker import LocalIndexer
 from codequarry.ingest.workers import job_runner
 from codequarry.search_api.http.app import create_app
+from codequarry.shared.catalog.pull_requests import read_pull_request
+from codequarry.shared.catalog.repositories import read_repository
 from codequarry.shared.jobs.job_list import list_jobs
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.service import AuditSettings, LimitSettings
@@ -271,6 +273,15 @@ def test_a_pull_request_is_followed_from_its_indexing_until_it_is_closed(service
     closed = ended(service, accepted(send("closed"))["job_id"])
     assert (closed["kind"], closed["state"]) == ("remove", "done")
     assert "pull/7" not in versions(service)
+
+
+@pytest.mark.parametrize(("number", "target", "kept"), [(41, "next", "next"), (42, "main", "")])
+def test_the_target_of_a_pull_request_is_remembered_before_it_is_indexed(service, core, store, number, target, kept):
+    """The default branch is the target of any pull request of which nothing else is known."""
+    pull = {"number": number, "head": {"sha": "1" * 40}, "base": {"ref": target}}
+    body = {"action": "opened", "pull_request": pull, "repository": {"clone_url": str(core.folder)}}
+    assert f"pull request {number} is neither" in ignored(github(service, "pull_request", body))
+    assert read_pull_request(store, read_repository(store, "core").id, str(number)).target == kept
 
 
 def generic(client, **body):

@@ -64,6 +64,9 @@ def _searches(commits: Commits) -> Iterator[Example]:
             yield _search("retry", filters={"commit": text, "repo": "core"})
             yield _search("retry", filters={"ref": text, "repo": "vault"})
             yield _search("retry", filters={"repo": "core"}, min_commit=text, wait_ms=0)
+            for repo in ("core", "vault"):
+                filters = {"repo": repo}
+                yield _search("retry", "/search-code?index=true", filters=filters, min_commit=text, wait_ms=0)
             yield _search("retry", filters={"repo": "vault"}, min_commit=text, wait_ms=0)
     yield _search("retry", filters={"commit": "1234567"})
     yield _search("retry", min_commit="1234567", wait_ms=0)
@@ -83,7 +86,28 @@ def _comparisons(commits: Commits) -> Iterator[Example]:
     ends = ("main", "dev", "v1", "zanzibar-branch", "nope", commits["core/main"][:12], commits["vault/dev"])
     for (before, after), filters in product(product(ends, ends), ({}, {"repo": "core"}, {"repo": "vault"})):
         yield _search("retry step", "/diff-search", **{"from": before, "to": after, "filters": filters, "all": True})
+        ends_and_filters = {"from": before, "to": after, "filters": filters}
+        yield _search("retry step", "/diff-search?index=true", **ends_and_filters, wait_ms=0)
+    for dots, filters in product(("..", "..."), ({}, {"repo": "core"}, {"repo": "vault"})):
+        for versions in ("main{}dev", "{}dev", "v1{}main", "main{}zanzibar-branch", "{}" + commits["vault/dev"]):
+            named = {"range": versions.format(dots), "filters": filters}
+            yield _search("retry step", "/diff-search", **named)
+            yield _search("retry step", "/diff-search?index=true", **named, wait_ms=0)
+    for number in (7, 8):
+        yield _search("retry step", "/diff-search", pull=number)
+        yield _search("retry step", "/diff-search", pull=number, filters={"repo": "vault"})
     yield Example("POST", "/diff-search", {"query": "x"})
+
+
+def _symbol_histories(commits: Commits) -> Iterator[Example]:
+    names = ("retry_later", "ZanzibarRetrier.retry_later", "XylophoneKeys", "kumquat_step_1", "page", "nobody_wrote_it")
+    filters = ("", "&repo=core", "&repo=vault", "&path=secret/", "&language=python", "&branch=dev", "&limit=1",
+               "&branch=zanzibar-branch", "&ref=main&ref=dev", f"&commit={commits['core/main'][:12]}",
+               f"&commit={commits['vault/dev']}", "&cursor=zanzibar")  # fmt: skip
+    for name, asked in product(names, filters):
+        yield Example("GET", f"/symbols/history?name={name}{asked}")
+    for asked in ("", "?name=", "?name=1", "?name=load&zanzibar=1"):
+        yield Example("GET", f"/symbols/history{asked}")
 
 
 def _jobs(_: Commits) -> Iterator[Example]:
@@ -110,6 +134,14 @@ def _adding(_: Commits) -> Iterator[Example]:
     yield Example("POST", "/repos", {})
 
 
+def _symbol_versions(_: Commits) -> Iterator[Example]:
+    names = ("retry_later", "Retrier.retry_later", "XylophoneKeys", "ZanzibarRetrier", "step_3", "nowhere")
+    for name in names:
+        for asked in ("", "&repo=core", "&repo=vault", "&ref=main", "&ref=feature/*", "&path=secret/**"):
+            yield Example("GET", f"/symbols/versions?name={name}{asked}")
+    yield Example("GET", "/symbols/versions?repo=vault")
+
+
 def _plain(method: str, *paths: str) -> Callable[[Commits], Iterator[Example]]:
     return lambda _: (Example(method, path) for path in paths)
 
@@ -122,6 +154,8 @@ EXAMPLES: Mapping[str, Callable[[Commits], Iterator[Example]]] = MappingProxyTyp
         "GET /deliveries": _plain("GET", "/deliveries", "/deliveries?limit=1"),
         "POST /search-code": _searches,
         "POST /diff-search": _comparisons,
+        "GET /symbols/versions": _symbol_versions,
+        "GET /symbols/history": _symbol_histories,
         "POST /repos": _adding,
         "POST /jobs/<job_id>/retry": _each_job("/jobs/{}/retry", "POST"),
         "POST /jobs/<job_id>/cancel": _each_job("/jobs/{}/cancel", "POST"),

@@ -213,7 +213,9 @@ def make_key() -> tuple[ApiKey, str]:
     return new_key("limited", ["search", "index", "admin"], GRANTS)
 
 
-_OF_ONE_ANSWER = frozenset({"request_id", "took_ms", "job_id", "indexed_at", "created_at", "updated_at"})
+_OF_ONE_ANSWER = frozenset(
+    {"request_id", "took_ms", "job_id", "indexed_at", "head_seen_at", "created_at", "updated_at"}
+)
 _HEADERS_OF_ONE = frozenset({"x-request-id", "date", "content-length"})
 _JOB_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 

@@ -5,7 +5,7 @@ import pytest
 from codequarry.cli.terminal import hits
 from codequarry.cli.terminal.hits import Excerpt, excerpt
 from codequarry.search_api.answers.freshness import Freshness
-from codequarry.search_api.answers.hits import Explanation, Hit, HitVersion, SearchAnswer
+from codequarry.search_api.answers.hits import Explanation, Hit, HitVariant, HitVersion, SearchAnswer
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def hit(make_hit) -> Hit:
 
 
 def entry(repo: str = "one", commits_behind: int = 0) -> Freshness:
-    return Freshness(repo, "main", "branch", "c" * 40, None, commits_behind, None, 0, "ready", None)
+    return Freshness(repo, "main", "branch", "c" * 40, None, commits_behind, None, None, 0, "ready", None)
 
 
 @pytest.fixture
@@ -44,14 +44,35 @@ def test_the_repository_is_named_if_several_are_searched(answer, capsys: pytest.
 
 
 def test_the_versions_of_a_hit_are_named_if_several_are_searched(hit, capsys: pytest.CaptureFixture[str]) -> None:
-    held = replace(hit, versions=(HitVersion("main", "c"), HitVersion("dev", "d")))
+    held = replace(hit, versions=(HitVersion("main", "c", 7, 9), HitVersion("dev", "d", 8, 10)))
     hits.show(SearchAnswer((held,)), "delay", 0)
     assert capsys.readouterr().out == "src/retry.py:7-9  Retry.delay  function  0.88  main, dev\n"
+
+
+def test_a_long_list_of_versions_is_cut_and_other_texts_have_their_own_lines(hit, capsys) -> None:
+    many = tuple(HitVersion(f"b{number}", "c", 7, 9) for number in range(10))
+    variants = tuple(
+        HitVariant((HitVersion(f"v{number}", "d", 1, 4),), f"i{number}", "b", "h", 1, 4) for number in range(5)
+    )
+    hits.show(SearchAnswer((replace(hit, versions=many, variants=variants),)), "delay", 0)
+    head, *others = capsys.readouterr().out.splitlines()
+    assert head.endswith("0.88  b0, b1, b2, b3 and 6 more")
+    assert others == [
+        *(f"    ~ v{number} has another text at 1-4" for number in range(3)),
+        "    ~ 2 more versions with 2 more texts",
+    ]
 
 
 def test_a_version_that_is_behind_is_noted(answer) -> None:
     stale = replace(answer, freshness=(entry(commits_behind=2),))
     assert list(hits.remarks(stale, for_person=False)) == ["note: one main at cccccccccccc is 2 commits behind"]
+    assert list(hits.remarks(replace(stale, results=(), reason="no match"), for_person=False))[-1] == (
+        "note: one main at cccccccccccc is 2 commits behind"
+    )
+    uncounted = replace(answer, freshness=(replace(entry(), commits_behind=None, head_commit="d" * 40),))
+    assert list(hits.remarks(uncounted, for_person=False)) == [
+        "note: one main at cccccccccccc is behind commit dddddddddddd"
+    ]
 
 
 def test_a_path_with_a_line_break_stays_on_one_line(hit) -> None:

@@ -6,9 +6,13 @@ from codequarry.ingest.git.ancestry import (
     differing_paths,
     is_ancestor,
     lost_commits,
+    merge_bases,
+    merged_as,
     nearest,
     new_commits,
 )
+from codequarry.shared.errors import GitError
+from codequarry.shared.versions.refs import Ref
 
 GONE = "f" * 40
 
@@ -73,3 +77,65 @@ def test_commits_are_compared_by_paths_and_ancestry(history):
     assert is_ancestor(mirror, commits[0], commits[3])
     assert not is_ancestor(mirror, commits[3], commits[0])
     assert not is_ancestor(mirror, GONE, commits[0])
+
+
+@pytest.fixture
+def forked(make_repository):
+    """Return a repository whose branch `dev` left `main` after its first commit, and its commits by name."""
+    repository = make_repository()
+    base = repository.commit("base")
+    repository.git("checkout", "--quiet", "-b", "dev")
+    dev = repository.commit("dev")
+    repository.git("checkout", "--quiet", "main")
+    return repository, {"base": base, "dev": dev, "main": repository.commit("main")}
+
+
+def fetched(fetch, repository):
+    """Return a mirror with every branch of a repository."""
+    for branch in repository.git("for-each-ref", "--format=%(refname:short)", "refs/heads").decode().split():
+        mirror = fetch(repository.origin, Ref("branch", branch)).mirror
+    return mirror
+
+
+def test_the_merge_base_is_where_two_commits_branched_off(forked, fetch):
+    repository, commits = forked
+    mirror = fetched(fetch, repository)
+    assert merge_bases(mirror, commits["main"], commits["dev"]) == (commits["base"],)
+    assert merge_bases(mirror, commits["base"], commits["dev"]) == (commits["base"],)
+    assert merged_as(mirror, commits["dev"], commits["main"]) is None
+
+
+def test_of_several_merge_bases_the_first_is_gits(forked, fetch):
+    """A criss-cross merge: each branch has merged the other."""
+    repository, commits = forked
+    repository.git("merge", "--quiet", "--no-ff", commits["dev"])
+    repository.git("checkout", "--quiet", "dev")
+    repository.git("merge", "--quiet", "--no-ff", commits["main"])
+    mirror = fetched(fetch, repository)
+    for one, other in (("main", "dev"), ("dev", "main")):
+        ends = [repository.git("rev-parse", name).decode().strip() for name in (one, other)]
+        found = merge_bases(mirror, *ends)
+        assert set(found) == {commits["main"], commits["dev"]}
+        assert found[0] == repository.git("merge-base", *ends).decode().strip()
+
+
+def test_unrelated_commits_have_no_merge_base(forked, fetch):
+    repository, commits = forked
+    repository.git("checkout", "--quiet", "--orphan", "alone")
+    alone = repository.commit("alone")
+    mirror = fetched(fetch, repository)
+    assert merge_bases(mirror, commits["main"], alone) == ()
+    with pytest.raises(GitError):
+        merge_bases(mirror, commits["main"], GONE)
+
+
+@pytest.mark.parametrize("how", ["--no-ff", "--ff"])
+def test_a_merged_commit_is_found_on_the_line_of_its_target(forked, fetch, how):
+    repository, commits = forked
+    if how == "--ff":
+        repository.git("reset", "--quiet", "--hard", commits["base"])
+    repository.git("merge", "--quiet", how, commits["dev"])
+    merge = repository.git("rev-parse", "HEAD").decode().strip()
+    later = repository.commit("later")
+    mirror = fetched(fetch, repository)
+    assert merged_as(mirror, commits["dev"], later) == (merge if how == "--no-ff" else later)

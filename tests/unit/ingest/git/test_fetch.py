@@ -97,6 +97,7 @@ def test_an_origin_with_a_detached_head_is_fetched(fetch, repository):
 
 
 def test_a_head_outside_of_branches_counts_as_detached(fetch, repository):
+    repository.git("branch", "--move", "unusual")
     commit = point(repository, "refs/remotes/origin/main")
     repository.git("symbolic-ref", "HEAD", "refs/remotes/origin/main")
     fetched = fetch(repository.origin)
@@ -119,11 +120,12 @@ def test_an_origin_without_a_commit_is_called_empty(fetch, make_repository):
 
 @pytest.mark.parametrize("name", ["-x", "-", "--output=x", "--prune"])
 def test_a_branch_that_looks_like_an_option_is_fetched(fetch, repository, name):
+    repository.git("branch", "--move", "unusual")
     commit = point(repository, f"refs/heads/{name}")
     assert fetch(repository.origin, name).commit == commit
     repository.git("symbolic-ref", "HEAD", f"refs/heads/{name}")
     assert fetch(repository.origin).branch == name
-    with pytest.raises(GitError, match=f"has no branch {name}y; it has {name}, main"):
+    with pytest.raises(GitError, match=f"has no branch {name}y; it has {name}, unusual"):
         fetch(repository.origin, f"{name}y")
 
 
@@ -135,6 +137,7 @@ def test_a_branch_or_tag_is_never_read_as_an_option(fetch, repository, tmp_path)
     for kind in ("branch", "tag"):
         with pytest.raises(GitError, match=f"has no {kind} --upload-pack"):
             fetch(repository.origin, Ref(kind, name))
+    repository.git("branch", "--move", "unusual")
     commit = point(repository, f"refs/heads/{name}")
     point(repository, f"refs/tags/{name}")
     assert fetch(repository.origin, name).commit == fetch(repository.origin, Ref("tag", name)).commit == commit

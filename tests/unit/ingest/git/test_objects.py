@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from codequarry.ingest.git.fetch import DETACHED_REF
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.git.remote import HEAD
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, list_tree
 from codequarry.shared.errors import GitError, UsageError
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.settings.git import GitSettings
 
 
@@ -23,7 +23,8 @@ def entries_of(mirror: Mirror, commit: str) -> list[TreeEntry]:
 
 def test_the_branch_of_head_is_fetched_when_none_is_named(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
-    repository.git("checkout", "--quiet", "-b", "dev/new")
+    repository.git("branch", "--move", "dev/new")
+    repository.git("branch", "other")
     tip = repository.commit("second")
     fetched = fetch(repository.origin)
     assert (fetched.branch, fetched.commit) == ("dev/new", tip)
@@ -49,6 +50,7 @@ def test_a_detached_head_is_fetched(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
     first = repository.git("rev-parse", "HEAD").decode().strip()
     repository.commit("second")
+    repository.git("branch", "--move", "unusual")
     repository.git("checkout", "--quiet", first)
     fetched = fetch(repository.origin)
     assert (fetched.branch, fetched.commit) == (HEAD, first)
@@ -92,8 +94,15 @@ def test_a_missing_branch_is_reported_with_existing_branches(make_repository, fe
 
 def test_an_unborn_head_beside_real_branches_asks_for_a_branch(make_repository, fetch):
     repository = make_repository(files={"a.txt": "a"})
+    repository.git("branch", "--move", "unusual")
     repository.git("symbolic-ref", "HEAD", "refs/heads/gone")
-    with pytest.raises(GitError, match="name a branch with --branch; it has main"):
+    unborn = (
+        "the checked-out branch gone of .* has no commits yet: .* name another branch with --branch; it has unusual$"
+    )
+    with pytest.raises(GitError, match=unborn):
+        fetch(repository.origin)
+    repository.git("config", "core.bare", "true")
+    with pytest.raises(GitError, match=r"has a HEAD without commits: name a branch with --branch; it has unusual$"):
         fetch(repository.origin)
 
 

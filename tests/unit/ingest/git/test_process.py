@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from codequarry.ingest.git.environment import account_of, git_environment
 from codequarry.ingest.git.origins import parse_origin
-from codequarry.ingest.git.process import explain, run_git
+from codequarry.ingest.git.process import BoundedOutput, explain, run_git, run_git_bounded
 from codequarry.shared.errors import GitError
 from codequarry.shared.settings.git import GitSettings
 
@@ -178,3 +178,45 @@ def _runs(pid):
 def test_a_missing_git_is_reported(tmp_path):
     with pytest.raises(GitError, match="git is not installed"):
         run_git(["version"], {"PATH": str(tmp_path)}, what="x")
+
+
+@pytest.fixture
+def fake_git(tmp_path):
+    """Return a function that makes a script in place of git, and returns the environment in which it is found."""
+
+    def make(script):
+        program = tmp_path / "git"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        return {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+
+    return make
+
+
+def test_a_bounded_command_that_ends_has_its_whole_output(fake_git):
+    environment = fake_git("echo one; echo complaint >&2; sleep 0.1; echo two; wc -c")
+    found = run_git_bounded(["x"], environment, 60, 1_000, what="x")
+    assert (found.output.split(), found.stopped) == ([b"one", b"two", b"0"], "")
+
+
+def test_a_bounded_command_that_takes_too_long_is_killed_with_its_children(fake_git, tmp_path):
+    environment = fake_git(f"echo first\nsleep 1000 &\necho $! > {tmp_path / 'pid'}\nwait")
+    found = run_git_bounded(["x"], environment, 1, 1_000, what="x")
+    assert found == BoundedOutput(b"first\n", "time")
+    pid = int((tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 30
+    while _runs(pid):
+        assert time.monotonic() < deadline, f"process {pid} still runs"
+        time.sleep(0.01)
+
+
+def test_a_bounded_command_that_writes_too_much_is_killed(fake_git):
+    found = run_git_bounded(["x"], fake_git("yes"), 60, 10, what="x")
+    assert found == BoundedOutput(b"y\n" * 5, "size")
+    complaining = run_git_bounded(["x"], fake_git("yes >&2"), 60, 10, what="x")
+    assert complaining == BoundedOutput(b"", "size")
+
+
+def test_a_bounded_command_that_fails_is_an_error(fake_git):
+    with pytest.raises(GitError, match=r"x: bad revision$"):
+        run_git_bounded(["x"], fake_git("echo half; echo 'fatal: bad revision' >&2; exit 128"), 60, 1_000, what="x")

@@ -100,6 +100,26 @@ def test_a_changed_default_branch_is_noticed(poll, repository):
     assert [job.ref for job in poll()] == [""]
 
 
+def test_a_checkout_does_not_change_the_default_branch(poll, repository, workshop):
+    repository.git("checkout", "--quiet", "-b", "feature")
+    change(repository)
+    assert poll() == []
+    repository.git("checkout", "--quiet", "--detach")
+    assert poll() == []
+    repository.git("checkout", "--quiet", "--orphan", "fresh")
+    assert poll() == []
+    repository.git("branch", "--force", "main", "feature")
+    [job] = poll()
+    assert (job.ref, job.candidates, job.commit) == ("", (), repository.git("rev-parse", "main").decode().strip())
+
+
+def test_branches_named_by_the_settings_are_requested_while_another_is_checked_out(poll, repository):
+    repository.git("checkout", "--quiet", "-b", "feature")
+    repository.git("branch", "other")
+    jobs = poll(repositories=[{"origin": repository.origin, "refs": ["f*", "main"]}])
+    assert [job.ref for job in jobs] == ["refs/heads/feature"]
+
+
 def test_pauses_grow_while_an_origin_does_not_answer(poll, repository, workshop):
     kept = repository.folder.rename(repository.folder.with_name("away"))
     pauses = []

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from codequarry.ingest.git.mirror_cache import mirror_in_use
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.removal.interrupted_removal import (
     LEFT_MIRROR_PREFIX,
@@ -19,6 +18,7 @@ from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.catalog.repositories import read_repository
 from codequarry.shared.errors import NotIndexed
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 
 
 @pytest.fixture

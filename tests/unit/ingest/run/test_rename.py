@@ -2,7 +2,6 @@
 
 import pytest
 
-from codequarry.ingest.git.mirrors import mirror_folder
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.run import rename as renaming
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
@@ -13,6 +12,7 @@ from codequarry.shared.catalog.repositories import list_repositories
 from codequarry.shared.errors import NotIndexed, Stopped, UsageError
 from codequarry.shared.jobs.job import JobRequest
 from codequarry.shared.jobs.job_list import list_jobs, read_job, submit
+from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.timestamps import now
 from codequarry.shared.versions.refs import Ref
 

@@ -16,6 +16,8 @@ from codequarry.ingest.run.rename import rename_repository
 from codequarry.ingest.workers import job_runner, running_job
 from codequarry.ingest.workers.job_runner import FOLLOWING, run_job
 from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.merge_bases import read_merge_base
+from codequarry.shared.catalog.pull_requests import read_pull_request
 from codequarry.shared.catalog.repositories import Repository, claim_repository, read_repository
 from codequarry.shared.errors import (
     EmbedderUnavailable,
@@ -72,6 +74,21 @@ def test_the_first_candidate_that_the_origin_has_is_indexed(do, repository):
     do()
     repository.git("tag", "v1")
     assert do(Ref("branch", "v1"), Ref("tag", "v1")).state == "done"
+
+
+def test_a_job_finds_a_merge_base(do, repository, workshop):
+    base = do().commit
+    repository.git("checkout", "--quiet", "-b", "dev")
+    dev = repository.commit("dev")
+    repository.git("checkout", "--quiet", "main")
+    main = repository.commit("main")
+    commits = (Ref("commit", main), Ref("commit", dev), Ref("pull", "7"))
+    job = do(*commits, kind="merge-base", trigger="search")
+    assert (job.state, job.commit) == ("done", base)
+    repo_id = read_repository(workshop.store, "project").id
+    assert read_merge_base(workshop.store, repo_id, main, dev) == base
+    assert read_pull_request(workshop.store, repo_id, "7").base == base
+    assert do(Ref("commit", main), Ref("commit", "f" * 40), kind="merge-base", trigger="search").state == "failed"
 
 
 def test_the_job_of_a_deleted_version_has_no_commit(do, repository):

@@ -49,6 +49,12 @@ def test_a_type_in_code_is_text_unless_it_is_one_of_ours():
     assert parse_query("retry(x) type:diff").clauses == (Clause("type", "diff"),)
 
 
+@pytest.mark.parametrize("clause", [Clause("ref", "*"), Clause("branch", "feature/*"), Clause("tag", "v2.?")])
+def test_patterns_of_versions_are_values_of_filters(clause):
+    parsed = parse_query(f"retry {clause.word}:{clause.value}")
+    assert (parsed.text, parsed.clauses) == ("retry", (clause,))
+
+
 def test_an_unknown_filter_is_named_with_the_known_ones():
     with pytest.raises(UnknownName) as caught:
         parse_query("retry lange:go")

@@ -90,6 +90,19 @@ def test_versions_may_be_given_in_the_query():
         versions({"ref": ("v1",)}, Clause("ref", "v2"))
 
 
+def test_branches_and_tags_add_up():
+    assert versions({"tag": ("v2.*",)}, Clause("branch", "main")) == [("branch", "main"), ("tag", "v2.*")]
+    assert versions({"ref": ("v1",), "tag": ("v1", "v2")}) == [("tag", "v1")]
+
+
+def test_a_pattern_in_one_place_narrows_the_names_in_the_other():
+    assert versions({"branch": ("feature/*",)}, Clause("branch", "feature/a")) == [("branch", "feature/a")]
+    assert versions({"ref": ("*",)}, Clause("ref", "v1"), Clause("ref", "main")) == [("ref", "v1"), ("ref", "main")]
+    assert versions({"ref": ("*",)}, Clause("ref", "*")) == [("ref", "*")]
+    with pytest.raises(UsageError, match="contradict"):
+        versions({"branch": ("feature/*",)}, Clause("branch", "main"))
+
+
 def test_a_version_cannot_be_excluded():
     with pytest.raises(UsageError, match="'-branch:'"):
         versions({}, Clause("branch", "main", negated=True))

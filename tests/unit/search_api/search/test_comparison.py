@@ -50,7 +50,7 @@ def ask(engine, **fields):
 def test_added_removed_moved_and_changed_code_is_reported(engine):
     answer = ask(engine, **{"from": "a" * 40, "to": "dev"})
     assert {(hit["change"], hit["symbol"]) for hit in answer["results"]} == DIFFERENCES
-    assert answer["counts"] == {"added": 2, "removed": 1, "moved": 1, "changed": 1, "unchanged": 2}
+    assert answer["counts"] == {"added": 2, "removed": 1, "moved": 1, "renamed": 0, "changed": 1, "unchanged": 2}
     moved = next(hit for hit in answer["results"] if hit["change"] == "moved")
     assert (moved["from"]["path"], moved["to"]["path"]) == ("old/move.py", "new/move.py")
     assert [entry["indexed_commit"] for entry in answer["freshness"]] == ["a" * 40, "b" * 40]

@@ -3,21 +3,16 @@
 import pytest
 
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
-from codequarry.search_api.search.counterparts import Side, is_unchanged, moved_from, same_place
+from codequarry.search_api.search.counterparts import Side, is_unchanged, same_place
 from codequarry.search_api.versions.catalog import Catalog
 from codequarry.search_api.versions.resolution import one_version
 
 OLD = {
     "kept.py": "def kept():\n    return 1\n\n\ndef edited():\n    return 1\n\n\ndef dropped():\n    return 'gone'",
-    "moves.py": "def moves():\n    return 'the same text elsewhere'",
-    "main_a.py": "def main():\n    return 'a'",
     "notes.md": "A heading\nOne line\nAnother line\nA third line",
 }
 NEW = {
     "kept.py": "def before():\n    return 0\n\n\ndef kept():\n    return 1\n\n\ndef edited():\n    return 2",
-    "moves.py": None,
-    "to/moves.py": OLD["moves.py"],
-    "main_b.py": "def main():\n    return 'b'",
     "notes.md": "A heading\nOne line\nAnother line\nA new third line",
 }
 
@@ -57,18 +52,3 @@ def test_an_edited_declaration_is_found_by_its_name(sides):
 def test_text_without_a_name_is_found_by_similarity(sides):
     old, new = sides
     assert same_place(chunk(old, "notes.md"), new).path == "notes.md"
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_code_that_is_only_elsewhere_has_moved(sides, turned):
-    here, there = sides[::-1] if turned else sides
-    path, target = ("to/moves.py", "moves.py") if turned else ("moves.py", "to/moves.py")
-    moved = chunk(here, path)
-    assert moved_from([moved], here, there)[moved.id].path == target
-
-
-def test_code_that_is_still_in_its_old_place_has_not_moved(sides):
-    """`main` of main_b.py is new, although main_a.py also has a `main`."""
-    old, new = sides
-    main = chunk(new, "main_b.py", "main")
-    assert moved_from([main], new, old) == {}

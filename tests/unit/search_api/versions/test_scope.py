@@ -4,11 +4,12 @@ import pytest
 
 from codequarry.search_api.query.selection import Selection
 from codequarry.search_api.query.version_query import VersionQuery, VersionSpecifier
-from codequarry.search_api.versions.scope import CLAUSES_A_LAYER, MAX_CLAUSES, resolve
+from codequarry.search_api.versions.missing_version import VersionMissing
+from codequarry.search_api.versions.scope import MAX_GLOBS, resolve
 from codequarry.search_api.versions.views import AsOf, Point
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import AmbiguousCommit, NotIndexed, UsageError
-from codequarry.shared.model import Layer, PathGlobs
+from codequarry.shared.model import Layer, LayerState, PathGlobs, Snapshot
 from codequarry.shared.versions.head import Head, Timeline
 from codequarry.shared.versions.transactions import TransactionRecord
 
@@ -99,7 +100,8 @@ def test_a_timeline_without_a_base_is_a_single_layer():
 def test_several_versions_of_one_repository_are_seen_side_by_side():
     found = scope("main", "dev", repos=("core",), kind="branch")
     assert seen(found) == {"core": [("main", COMMIT_A), ("dev", DEV)]}
-    assert found.snapshot.layers[0] == Layer((1, 6), 12, HIDDEN)
+    base = Layer((1,), 4, HIDDEN, others=(LayerState(2, frozenset({"changed.py"})),))
+    assert found.snapshot == Snapshot((Layer((6,), 12, HIDDEN), base), siblings=((1, 6),))
 
 
 def test_a_branch_filter_does_not_match_a_tag():
@@ -223,32 +225,95 @@ def test_each_repository_can_have_its_own_version():
         scope(versions=(*versions, ("site", VersionQuery((VersionSpecifier("ref", "v1"),)))))
 
 
-def test_too_many_layers_are_refused():
+BRANCHES = 300
+BASES = 100
+
+
+@pytest.fixture
+def many():
+    """Return a head document with hundreds of overlays on a hundred states of one timeline, and their history."""
+    numbers = range(1000, 1000 + BRANCHES)
     timelines = {
-        number: Timeline(f"r{number}", number, COMMIT_A, ref="refs/heads/x", pins=frozenset({(1, number)}))
-        for number in range(10, 11 + MAX_CLAUSES // CLAUSES_A_LAYER)
+        number: Timeline(
+            "core", number, f"{number:040x}", ref=f"refs/heads/x{number}", pins=frozenset({(1, number % BASES)})
+        )
+        for number in numbers
     }
-    records = {number: ("path.py", str(number)) for number in timelines}
 
     class ManyPasts(History):
         def record(self, timeline, number):
-            return TransactionRecord(timeline, number, "", "", "", "", 0, "", 1, 4, records[timeline])
+            return TransactionRecord(
+                timeline, number, "", "", "", "", 0, "", 1, number % BASES, ("all.py", str(number))
+            )
 
-    head = Head(
-        counter=500,
-        timelines={1: HEAD.timelines[1], **timelines},
-        defaults={f"r{number}": 1 for number in timelines},
-    )
-    with pytest.raises(UsageError, match="name fewer repositories"):
-        resolve(head, {}, Selection(version=VersionQuery((VersionSpecifier("ref", "x"),))), ManyPasts())
+    head = Head(counter=5000, timelines={1: Timeline("core", 4000, COMMIT_A), **timelines}, defaults={"core": 1})
+    return head, ManyPasts()
 
 
-def test_path_globs_count_towards_the_clause_limit():
-    """Each glob is a clause in each layer, and an engine accepts about a thousand clauses."""
-    many = tuple(PathGlobs((f"folder-{number}/",)) for number in range(MAX_CLAUSES // 2))
-    with pytest.raises(UsageError, match=f"{MAX_CLAUSES // 2} path globs; name fewer repositories"):
-        resolve(replace(HEAD, allowed={"core": many}), CATALOG, Selection(), History())
-    assert resolve(replace(HEAD, allowed={"core": many[:200]}), CATALOG, Selection(), History())
+def test_hundreds_of_overlays_on_one_timeline_take_two_layers(many):
+    head, past = many
+    found = resolve(head, CATALOG, Selection(version=VersionQuery((VersionSpecifier("branch", "*"),))), past)
+    assert len(found.views["core"]) == BRANCHES + 1
+    overlays, base = found.snapshot.layers
+    assert overlays == Layer(tuple(range(1000, 1000 + BRANCHES)), 5000)
+    assert [state.at for state in base.states] == [*range(BASES), 4000]
+    assert base.states[-1].mask == frozenset(), "the default branch itself shows every path"
+    assert {state.mask for state in base.states[:-1]} == {frozenset({"all.py"})}, "three overlays share each state"
+    assert found.snapshot.siblings == ((1, *range(1000, 1000 + BRANCHES)),)
+
+
+def test_without_the_default_branch_its_timeline_shows_only_the_bases(many):
+    head, past = many
+    found = resolve(head, CATALOG, Selection(version=VersionQuery((VersionSpecifier("ref", "x*"),))), past)
+    assert [state.at for state in found.snapshot.layers[1].states] == [*range(BASES)]
+
+
+def test_more_path_globs_than_a_query_can_have_are_refused():
+    """Each glob takes two clauses, and an engine accepts about a thousand."""
+    globs = tuple(PathGlobs((f"folder-{number}/",)) for number in range(MAX_GLOBS + 1))
+    with pytest.raises(UsageError, match=rf"{MAX_GLOBS + 1} path globs.*fewer globs"):
+        resolve(replace(HEAD, allowed={"core": globs}), CATALOG, Selection(), History())
+    assert resolve(replace(HEAD, allowed={"core": globs[:-1], "site": globs[1:]}), CATALOG, Selection(), History())
+
+
+@pytest.mark.parametrize(
+    ("kind", "pattern", "expected"),
+    [
+        ("ref", "*", ["main", "dev", "v1"]),
+        ("ref", "d*", ["dev"]),
+        ("ref", "refs/heads/*", ["main", "dev"]),
+        ("ref", "refs/tags/*", ["v1"]),
+        ("ref", "[dv]*", ["dev", "v1"]),
+        ("ref", "workspace:*", ["workspace:/home/me/core"]),
+        ("branch", "*", ["main", "dev"]),
+        ("branch", "refs/heads/d*", ["dev"]),
+        ("tag", "v?", ["v1"]),
+        ("tag", "v1", ["v1"]),
+    ],
+)
+def test_a_pattern_names_every_version_that_it_matches(kind, pattern, expected):
+    found = scope(pattern, repos=("core",), kind=kind)
+    assert [name for name, _ in seen(found)["core"]] == expected
+
+
+def test_a_pattern_and_a_name_of_the_same_version_name_it_once():
+    assert [name for name, _ in seen(scope("dev", "*", "main", repos=("core",)))["core"]] == ["dev", "main", "v1"]
+
+
+@pytest.mark.parametrize(("kind", "pattern"), [("ref", "release/*"), ("branch", "v*"), ("tag", "dev*")])
+def test_a_pattern_that_matches_nothing_is_refused_with_what_there_is(kind, pattern):
+    with pytest.raises(NotIndexed, match=r"indexed: core with branches main, dev, working trees .*, tags v1") as caught:
+        scope(pattern, repos=("core",), kind=kind)
+    assert f"matches '{pattern}'" in str(caught.value)
+    assert not isinstance(caught.value, VersionMissing), "there is nothing that could be indexed"
+
+
+def test_a_repository_without_a_match_is_left_out_if_another_has_one():
+    assert seen(scope("v*")) == {"core": [("v1", TAG)]}
+
+
+def test_a_pattern_that_matches_the_branch_of_a_pending_repository_finds_it_pending():
+    assert scope("ma*").pending == ("later", "new")
 
 
 def test_a_cursor_sees_the_state_of_its_first_page():

@@ -80,6 +80,38 @@ def test_changes_of_versions_are_parsed(parsed, ref, change, commit):
     assert {"https://host/owner/core.git", "git@host:owner/core.git"} <= set(parsed.place.origins)
 
 
+@pytest.mark.parametrize(
+    ("parsed", "target"),
+    [
+        (hub("pull_request", action="opened", pull_request={"number": 7, "base": {"ref": "release/2"}}), "release/2"),
+        (
+            hub(
+                "pull_request",
+                action="edited",
+                changes={"base": {"ref": {"from": "main"}}},
+                pull_request={"number": 7, "base": {"ref": "next"}},
+            ),
+            "next",
+        ),
+        (hub("pull_request", action="opened", pull_request={"number": 7, "base": {"ref": "a..b"}}), ""),
+        (hub("pull_request", action="opened", pull_request={"number": 7}), ""),
+        (lab("merge_request", object_attributes={"iid": 7, "action": "open", "target_branch": "next"}), "next"),
+        (
+            lab(
+                "merge_request",
+                changes={"target_branch": {"previous": "main", "current": "next"}},
+                object_attributes={"iid": 7, "action": "update", "target_branch": "next"},
+            ),
+            "next",
+        ),
+        (hub("push", ref="refs/heads/dev", after=C1), ""),
+    ],
+)
+def test_the_target_of_a_pull_request_is_read(parsed, target):
+    assert isinstance(parsed, Event)
+    assert (parsed.change, parsed.target) == ("moved", target)
+
+
 def test_a_gitlab_system_hook_is_read_like_a_project_hook():
     body = {"event_name": "push", "project": PROJECT, "ref": "refs/heads/main", "after": C1}
     assert read_gitlab(NO_HEADERS, body) == lab("push", ref="refs/heads/main", after=C1)
@@ -92,6 +124,7 @@ def test_a_gitlab_system_hook_is_read_like_a_project_hook():
         (hub("repository", action="edited", changes={"description": {"from": "x"}}), "does not concern"),
         (hub("issues", action="opened"), "'issues' does not concern"),
         (hub("pull_request", action="labeled", pull_request={"number": 7}), "changes no code"),
+        (hub("pull_request", action="edited", changes={"title": {}}, pull_request={"number": 7}), "changes no code"),
         (hub("push", ref="refs/notes/x", after=C1), "neither a branch nor a tag"),
         (hub("create", ref="core", ref_type="repository"), "neither a branch nor a tag"),
         (lab("note"), "'note' does not concern"),

@@ -143,6 +143,16 @@ def test_a_request_for_a_missing_version_joins_a_running_job(store):
     assert submit(store, request())[0].id != job.id
 
 
+def test_a_search_joins_a_running_job_for_the_commit_that_it_needs(store):
+    """A push does not: the job may have fetched another commit that was pushed in between."""
+    job, _ = submit(store, replace(request(), commit="a" * 40))
+    claim(store, job.id, "worker")
+    needed = replace(request(), commit="a" * 40, trigger="search")
+    assert submit(store, needed)[0].id == job.id
+    assert submit(store, replace(needed, trigger="webhook"))[0].id != job.id
+    assert submit(store, replace(needed, commit="b" * 40))[0].id != job.id
+
+
 def test_the_pointer_to_a_job_is_deleted_with_it(store):
     for repo in ("ended", "waits"):
         submit(store, request(repo))

@@ -1,11 +1,13 @@
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from codequarry.shared.errors import Conflict, LeaseHeld
-from codequarry.shared.model import Layer
+from codequarry.shared.model import Layer, LayerState
 from codequarry.shared.versions.head import Head, Lease, Timeline
-from codequarry.shared.versions.snapshots import OPEN, draft_snapshot, head_snapshot, is_live, snapshot_at
+from codequarry.shared.versions.snapshots import OPEN, disjoint, draft_snapshot, head_snapshot, is_live, snapshot_at
 from codequarry.shared.versions.transactions import (
     TransactionRecord,
     abort,
@@ -222,3 +224,24 @@ def _random_step(head: Head, chance: random.Random) -> Head:
         return (abort if step == "abort" else beat)(head, timeline, lease.holder, lease.number)
     except Conflict:
         return head
+
+
+NUMBERS = st.integers(1, 6)
+MASKS = st.frozensets(st.sampled_from("ab"))
+LAYERS = st.builds(
+    Layer,
+    st.lists(NUMBERS, max_size=3, unique=True).map(tuple),
+    NUMBERS,
+    st.sampled_from([frozenset(), frozenset({2})]),
+    MASKS,
+    others=st.lists(st.builds(LayerState, NUMBERS, MASKS), max_size=3).map(tuple),
+)
+
+
+@given(st.lists(LAYERS, max_size=5), NUMBERS, NUMBERS, NUMBERS | st.just(OPEN), st.sampled_from("ab"))
+def test_layers_of_one_timeline_become_one_layer_that_shows_the_same_rows(layers, timeline, born, died, path):
+    joined = disjoint(layers)
+    row = (timeline, born, died, path)
+    assert any(is_live(layer, *row) for layer in joined) == any(is_live(layer, *row) for layer in layers)
+    layers_of_timeline = [layer for layer in joined if timeline in layer.timelines]
+    assert len(layers_of_timeline) <= len({layer.hidden for layer in layers})

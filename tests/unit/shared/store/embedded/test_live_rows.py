@@ -10,21 +10,23 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codequarry.shared.model import Layer, Snapshot
+from codequarry.shared.model import Layer, LayerState, Snapshot
 from codequarry.shared.store.embedded.columns import RECORD, ColumnCache, log_added
-from codequarry.shared.store.embedded.live_rows import LiveRows, ViewCache, live_clause, live_mask
+from codequarry.shared.store.embedded.live_rows import LiveRows, ViewCache, live_clauses, live_mask
 from codequarry.shared.store.embedded.path_names import PathNames
 from codequarry.shared.store.embedded.schema import create_tables
 from codequarry.shared.versions.snapshots import OPEN, is_live
 
 NUMBERS = st.integers(0, 12)
 ROWS = st.lists(st.tuples(st.integers(1, 4), NUMBERS, NUMBERS | st.just(OPEN), st.integers(1, 5)), max_size=30)
+MASKS = st.frozensets(st.sampled_from(["p1", "p2", "p3", "other"]), max_size=4)
 LAYERS = st.builds(
     Layer,
     st.lists(st.integers(1, 6), unique=True, max_size=4).map(tuple),
     NUMBERS,
     st.frozensets(st.integers(0, 14) | st.integers(0, 2**31 - 2), max_size=5),
-    st.frozensets(st.sampled_from(["p1", "p2", "p3", "other"]), max_size=4),
+    MASKS,
+    others=st.just(()) | st.lists(st.builds(LayerState, NUMBERS, MASKS), max_size=5).map(tuple),
 )
 
 
@@ -42,12 +44,15 @@ def test_the_mask_and_the_clause_match_the_definition(rows, layer):
         values = (place + 1, str(place), 0, timeline, born, died, path, 0)
         connection.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
     log_added(connection, records)
-    masked = [number for number in range(1, 6) if f"p{number}" in layer.mask]
-    live = live_mask(ColumnCache().refreshed(connection), layer, masked)
+    names = [None, *(f"p{number}" for number in range(1, 6))]
+    masked = [number for number, name in enumerate(names) if name in layer.states[-1].mask]
+    live = live_mask(ColumnCache().refreshed(connection), layer, masked, names)
     assert live[1:].tolist() == expected
-    clause, values = live_clause(layer)
-    query = f"SELECT row FROM chunk JOIN path ON path.id = chunk.path WHERE {clause} ORDER BY row"
-    assert [row for (row,) in connection.execute(query, values)] == [n + 1 for n, is_in in enumerate(expected) if is_in]
+    found = set()
+    for clause, values in live_clauses(Snapshot((layer,))):
+        query = f"SELECT row FROM chunk JOIN path ON path.id = chunk.path WHERE {clause}"
+        found.update(row for (row,) in connection.execute(query, values))
+    assert sorted(found) == [n + 1 for n, is_in in enumerate(expected) if is_in]
     connection.close()
 
 

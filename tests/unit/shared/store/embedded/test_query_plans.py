@@ -12,6 +12,7 @@ PLANS = {
     f"UPDATE chunk SET died = ? WHERE {lifetimes._RETIRABLE}": "chunk_path (path=? AND timeline=? AND born<?)",
     f"SELECT count(*) FROM file WHERE {lifetimes._RETIRABLE}": "file_1 (timeline=? AND path=? AND born<?)",
     f"{reader._FILES} WHERE {CLAUSE} AND file.path IN ({PATHS})": "file_1 (timeline=? AND path=? AND born<?)",
+    reader._LIVES: "file_path (path=?)",
     f"{reader._BODIES} AND {CLAUSE}": "chunk_path (path=? AND timeline=? AND born<?)",
     "SELECT count(*) FROM chunk WHERE timeline = ? AND born = ?": "chunk_born (timeline=? AND born=?)",
     "DELETE FROM file WHERE timeline = ? AND born = ?": "file_born (timeline=? AND born=?)",
@@ -19,6 +20,7 @@ PLANS = {
     f"UPDATE file SET died = 1 WHERE {lifetimes._RETIRED}": "file_died (timeline=? AND died=?)",
     f"SELECT row FROM chunk WHERE {deletion._COLLECTABLE} LIMIT ?": "chunk_died (timeline=? AND died<?)",
     f"SELECT row FROM file WHERE {deletion._COLLECTABLE} LIMIT ?": "file_died (timeline=? AND died<?)",
+    reader._SYMBOL_LIVES: "chunk USING INTEGER PRIMARY KEY (rowid=?)",
     inventory._ROWS: "chunk_born (timeline=? AND born=? AND rowid>?)",
     inventory._RECORDS: "file_born (timeline=? AND born=? AND rowid>?)",
 }

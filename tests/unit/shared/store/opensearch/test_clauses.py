@@ -1,69 +1,32 @@
-"""Snapshots and filters as query clauses, compared with the definition in ``snapshots.is_live``."""
-
-from typing import Any
+"""Filters and writes as query clauses."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codequarry.shared.errors import UnknownName
-from codequarry.shared.model import Filters, Layer, PathGlobs, Snapshot
+from codequarry.shared.model import Filters, PathGlobs
 from codequarry.shared.store.opensearch.clauses import (
     MAX_TERMS,
     any_value,
     collectable_clause,
     filter_clauses,
     retirable_clause,
-    snapshot_clause,
 )
-from codequarry.shared.versions.snapshots import OPEN, is_live
+from codequarry.shared.versions.snapshots import OPEN
 
 NUMBERS = st.integers(1, 12)
 PATHS = st.sampled_from(["a", "b/a", "c"])
 
 
-def holds(clause: dict[str, Any], row: dict[str, Any]) -> bool:
-    """Evaluate a clause of a snapshot as the engine does."""
-    ((kind, body),) = clause.items()
-    if kind == "match_none":
-        return False
-    if kind in ("term", "terms"):
-        ((field, wanted),) = body.items()
-        return row[field] in (wanted if kind == "terms" else [wanted])
-    if kind == "range":
-        ((field, bounds),) = body.items()
-        tests = {"lte": row[field].__le__, "lt": row[field].__lt__, "gt": row[field].__gt__}
-        return all(tests[name](bound) for name, bound in bounds.items())
-    assert kind == "bool" and set(body) <= {"filter", "must_not", "should", "minimum_should_match"}
-    should = [holds(part, row) for part in body.get("should", ())]
-    return (
-        all(holds(part, row) for part in body.get("filter", ()))
-        and not any(holds(part, row) for part in body.get("must_not", ()))
-        and sum(should) >= body.get("minimum_should_match", 0)
-    )
-
-
-layers = st.builds(
-    Layer,
-    st.lists(NUMBERS, max_size=3).map(tuple),
-    NUMBERS,
-    st.frozensets(NUMBERS, max_size=4),
-    st.frozensets(PATHS, max_size=2),
-)
 rows = st.fixed_dictionaries(
     {"timeline": NUMBERS, "born": NUMBERS, "died": st.one_of(NUMBERS, st.just(OPEN)), "path": PATHS}
 )
 
 
-@given(st.lists(layers, max_size=2), rows)
-def test_the_snapshot_clause_matches_exactly_the_live_rows(layers: list[Layer], row: dict[str, Any]) -> None:
-    expected = any(is_live(layer, **row) for layer in layers)
-    assert holds(snapshot_clause(Snapshot(tuple(layers))), row) == expected
-
-
 @given(NUMBERS, NUMBERS, st.frozensets(PATHS), st.frozensets(NUMBERS), rows)
 def test_retirable_rows_are_older_and_live_or_retired_by_an_aborted_number(
-    timeline, number, paths, aborted, row
+    holds, timeline, number, paths, aborted, row
 ) -> None:
     expected = (
         row["timeline"] == timeline
@@ -75,14 +38,14 @@ def test_retirable_rows_are_older_and_live_or_retired_by_an_aborted_number(
 
 
 @given(NUMBERS, st.integers(-1, 12), NUMBERS, st.frozensets(NUMBERS), rows)
-def test_collectable_rows_were_born_and_retired_in_the_range(timeline, after, until, aborted, row) -> None:
+def test_collectable_rows_were_born_and_retired_in_the_range(holds, timeline, after, until, aborted, row) -> None:
     expected = (
         row["timeline"] == timeline and row["born"] > after and row["died"] <= until and row["died"] not in aborted
     )
     assert holds(collectable_clause(timeline, after, until, aborted), row) == expected
 
 
-def test_too_many_values_are_split_into_several_clauses() -> None:
+def test_too_many_values_are_split_into_several_clauses(holds) -> None:
     many = list(range(2 * MAX_TERMS + 1))
     clause = any_value("timeline", many)
     assert [len(part["terms"]["timeline"]) for part in clause["bool"]["should"]] == [MAX_TERMS, MAX_TERMS, 1]

@@ -15,6 +15,7 @@ from codequarry.shared.errors import Conflict, ModelMismatch, StoreFull, UsageEr
 from codequarry.shared.model import Chunk, ChunkRow, FileRecord, Filters, Layer, PathGlobs, Snapshot, Tokens
 from codequarry.shared.settings.config import OpenSearchSettings
 from codequarry.shared.store.opensearch.checks import check_cluster
+from codequarry.shared.store.opensearch.multi_search import search_all
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.records import RecallQuery, Tally
 
@@ -252,7 +253,9 @@ class TestRecall:
 
     def test_the_source_does_not_contain_the_vector(self, store) -> None:
         put(store, row("a"))
-        answers = store._search_all({"all": {"query": {"match_all": {}}, "_source": {"excludes": ["embedding"]}}})
+        answers = search_all(
+            store.indices, {"all": {"query": {"match_all": {}}, "_source": {"excludes": ["embedding"]}}}
+        )
         assert "embedding" not in answers["all"]["hits"]["hits"][0]["_source"]
 
     @pytest.mark.parametrize(("layers", "globs", "asked"), [(81, 0, 0), (60, 2, 0), (1, 0, 200)])
@@ -271,7 +274,7 @@ class TestRecall:
 
     def test_a_query_with_too_many_clauses_is_refused(self, store) -> None:
         put(store, row("a"))
-        layers = [Layer((number,), 9, frozenset({7}), frozenset({"x"})) for number in range(300)]
+        layers = [Layer((1,), 9, allowed=tuple(PathGlobs((f"folder-{number}/",)) for number in range(2000)))]
         with pytest.raises(UsageError, match="too large for OpenSearch"):
             store.recall(RecallQuery(Snapshot(tuple(layers)), vector=NORTH, vector_limit=10))
         with pytest.raises(UsageError, match="too large for OpenSearch"):
