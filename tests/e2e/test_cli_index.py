@@ -32,10 +32,11 @@ def test_the_first_run_reports_what_it_did(workspace: Any) -> None:
     outcome = workspace.run("index", repository.folder)
     assert outcome.code == 0
     head = repository.git("rev-parse", "HEAD")
-    first, files, chunks, embeddings = outcome.out.splitlines()
+    first, files, chunks, history, embeddings = outcome.out.splitlines()
     assert first.startswith(f"project: main at {head[:12]}, indexed in ")
     assert files == "  files       4 indexed, 1 skipped: 1 binary"
     assert chunks.startswith("  chunks      ")
+    assert history == "  history     1 commit, 0 changed files of them"
     assert embeddings.endswith(" made, 0 reused")
     assert "project: indexing" in outcome.err
 

@@ -70,7 +70,7 @@ def test_the_tools_describe_themselves_to_an_agent(client: Any) -> None:
     tools = {tool.name: tool for tool in listed.tools}
     assert set(tools) == {"search_code", "read_file", "symbol_history"}
     assert set(tools["search_code"].input_schema["properties"]) == {
-        "query", "repo", "language", "path", "ref", "top_k", "index"
+        "query", "repo", "language", "path", "ref", "type", "author", "since", "until", "top_k", "index"
     }  # fmt: skip
     assert tools["search_code"].input_schema["required"] == ["query"]
     assert set(tools["read_file"].input_schema["properties"]) == {

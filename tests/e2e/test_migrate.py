@@ -41,13 +41,13 @@ def edit_identity(home: Path, **changes: object) -> None:
 def test_it_moves_the_index_and_reports_the_work_and_the_setting_to_change(workspace):
     workspace.indexed("project", FILES)
     estimate = workspace.run(SMALL, "migrate", "--dry-run", "--json").json
-    assert (estimate["files"], estimate["dimension"]) == (3, 64)
+    assert (estimate["files"], estimate["dimension"]) == (4, 64), "three files and a commit"
     assert estimate["texts"] == estimate["chunks"] > 3
     assert workspace.run("status", "--json").json["migrations"] == []
     moved = workspace.run("migrate", "--model", "small")
     assert moved.code == 0
     assert moved.out.startswith("moved to small-")
-    assert f"copied      3 files, {estimate['chunks']} chunks" in moved.out
+    assert f"copied      4 files, {estimate['chunks']} chunks" in moved.out
     assert workspace.run("status", "--json").json["model"]["dimension"] == 64
     hit = workspace.run("search", "how long do we wait after a failure", "--json").json["results"][0]
     assert hit["path"] == "net/retry.py"
@@ -131,7 +131,7 @@ def test_an_index_moves_from_the_built_in_model_to_a_transformer_with_strides(
     workspace.indexed("project", FILES)
     estimate = workspace.run("migrate", "--model", "minilm", "--dry-run", "--json").json
     report = workspace.run("migrate", "--model", "minilm", "--json").json
-    assert (report["moved"], report["dimension"], report["files"]) == (True, 384, 3)
+    assert (report["moved"], report["dimension"], report["files"]) == (True, 384, 4)
     assert report["tokens"] == pytest.approx(estimate["tokens"], rel=0.3)
     assert report["embedded"] > report["chunks"], "the long function has strides"
     hits = workspace.run("search", "how long do we wait after a failure", "--json").json["results"]
