@@ -6,11 +6,16 @@ from typing import Literal
 EmailRule = Literal["keep", "hash", "drop"]
 # Enough to tell apart the addresses of an index.
 _DIGITS = 16
+_LETTERS = str.maketrans("0123456789abcdef", "ABCDEFGHIJKLMNOP")
 
 
 def hashed_address(address: str) -> str:
-    """Return the hash that stands for an e-mail address, whatever its upper and lower case."""
-    return hashlib.sha256(address.strip().lower().encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    """Return the hash that stands for an e-mail address, whatever its upper and lower case.
+
+    It has upper-case letters only. Names are stored and searched in lower case, so no part of a name is found in it.
+    """
+    digest = hashlib.sha256(address.strip().lower().encode("utf-8", "surrogatepass")).hexdigest()
+    return digest[:_DIGITS].translate(_LETTERS)
 
 
 def searched_forms(name: str) -> tuple[str, ...]:

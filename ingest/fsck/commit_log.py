@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from codequarry.ingest.fsck.files import Inconsistency
 from codequarry.ingest.git.ancestry import commits_of
 from codequarry.ingest.git.objects import Mirror
+from codequarry.shared.catalog.ledger import INCOMPLETE
 from codequarry.shared.store.port import DocumentStore, RowReader
 from codequarry.shared.versions.commit_log import message_path
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.snapshots import log_snapshot
 from codequarry.shared.versions.transactions import TransactionRecord
-
-# Appended to the rules of a transaction that must be written again; the rules of an import never end with it.
-INCOMPLETE = "!"
 
 
 def check_log(store: RowReader, head: Head, record: TransactionRecord, mirror: Mirror) -> Iterator[Inconsistency]:
@@ -21,6 +19,8 @@ def check_log(store: RowReader, head: Head, record: TransactionRecord, mirror: M
     if not record.log_rules:
         return
     snapshot = log_snapshot(head, record)
+    if record.log_rules.endswith(INCOMPLETE):
+        yield Inconsistency("log", "", "git failed when the commits were indexed, so some are missing")
     files, counts = list(store.files(snapshot)), store.row_counts(snapshot)
     paths = Counter(file.path for file in files)
     if doubled := sum(times > 1 for times in paths.values()):

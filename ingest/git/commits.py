@@ -62,8 +62,8 @@ def read_commits(
 ) -> Iterator[ReadCommit]:
     """Yield at most ``most`` commits, newest first, from ``tips`` (``^COMMIT`` excludes a history), after ``skip``.
 
-    Raise GitError, perhaps after some commits, if git fails or takes too long: the mirror may lack a commit or, with
-    ``patches``, a file.
+    Raise, perhaps after some commits, GitError if git fails (the mirror may lack a commit or, with ``patches``, a file)
+    and LimitExceeded if it takes too long or writes too much.
     """
     if most <= 0:
         return

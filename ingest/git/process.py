@@ -10,7 +10,6 @@ import select
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -167,32 +166,42 @@ def stream_git(
 ) -> Iterator[bytes]:
     """Run git and yield its output piece by piece; the GitError for a failure begins with ``what``.
 
-    More than ``most_bytes``, or an end later than after ``seconds``, is a failure too. git ends with the iterator.
+    Raise LimitExceeded after ``most_bytes`` of output, or ``seconds`` of waiting for git; the time in which the caller
+    uses a piece does not count. git ends with the iterator.
     """
     with tempfile.TemporaryFile() as complaints:
         process = _start((*BEGIN_WHEN_WATCHED, "git", *arguments), environment, complaints=complaints)
         assert process.stdout is not None, "git was started with a pipe"
-        late = threading.Timer(seconds, _kill, [process])
-        late.start()
-        ended = False
         try:
             with GUARDIAN.watching(process.pid), process.stdout as output:
                 _begin(process)
-                left = most_bytes
-                while left > 0 and (part := output.read(min(left, STREAM_BYTES))):
-                    check_stop()
-                    left -= len(part)
-                    yield part
-                ended = left > 0 and late.is_alive()
+                yield from _pieces(output.fileno(), what, most_bytes, seconds)
+                process.wait()
         finally:
-            late.cancel()
-            if not ended:
+            if process.returncode is None:
                 _kill(process)
-            process.wait()
-        if not ended:
-            raise GitError(f"{what}: git wrote more than {most_bytes:,} bytes or took longer than {seconds:g} s")
+                process.wait()
         complaints.seek(0)
         _check_exit(process.returncode, complaints.read(STREAM_BYTES), what)
+
+
+def _pieces(descriptor: int, what: str, most_bytes: int, seconds: float) -> Iterator[bytes]:
+    written, waited = 0, 0.0
+    while True:
+        began = time.monotonic()
+        ready = select.select([descriptor], [], [], LOOK_SECONDS)[0]
+        piece = os.read(descriptor, STREAM_BYTES) if ready else b""
+        waited += time.monotonic() - began
+        check_stop()
+        if ready and not piece:
+            return
+        written += len(piece)
+        if written > most_bytes:
+            raise LimitExceeded(f"{what}: git wrote more than {most_bytes:,} bytes")
+        if waited > seconds:
+            raise LimitExceeded(f"{what}: git took longer than {seconds:g} s")
+        if piece:
+            yield piece
 
 
 def _start(

@@ -14,7 +14,7 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.commits import FileChange, ReadCommit
 from codequarry.ingest.git.trees import TreeEntry
 from codequarry.ingest.history.log_rules import LOG_VERSION, LogRules
-from codequarry.ingest.history.patches import PatchPiece, patch_pieces
+from codequarry.ingest.history.patches import ADDED, REMOVED, PatchPiece, patch_pieces
 from codequarry.ingest.secrets.masked_text import MaskedText
 from codequarry.ingest.secrets.masking import mask
 from codequarry.ingest.secrets.policy import SecretRules
@@ -32,7 +32,8 @@ SECONDS_A_DAY = 86_400
 LAST_SECOND = 253_402_300_799
 # A file of which only the path is known.
 _REGULAR = "100644"
-_ADDRESS = re.compile(r"\s*<[^<>\s@]+@[^<>\s]+>")
+# The look-behind makes the search linear: it starts only once in a run of white space.
+_ADDRESS = re.compile(r"(?:(?<!\s)\s+)?<[^<>\s@]+@[^<>\s]+>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,7 @@ class CommitSource:
 
     def fields(self, message: str) -> dict[str, Any]:
         """Return the fields of a chunk that say which commit it is from."""
-        name, address = self.author.strip()[:NAME_CHARACTERS], self.email.strip()[:NAME_CHARACTERS]
-        if self.emails == "keep":
-            author = f"{name} <{address}>"
-            searched = author.lower()
-        else:
-            author = name.partition("@")[0]  # some people's name is their address
-            searched = author.lower() + (f" <{hashed_address(address)}>" if self.emails == "hash" else "")
+        author, searched = _safe_author(self.author, self.email, self.emails, self.secrets)
         seconds = min(max(self.time, 0), LAST_SECOND)
         return {
             "commit_author": author,
@@ -79,6 +74,16 @@ def _safe_message(message: str, emails: EmailRule, secrets: SecretRules) -> Mask
     found = mask(text, "", secrets.allowed) if secrets.is_on else MaskedText(text)
     safe = found.text if emails == "keep" else _ADDRESS.sub("", found.text)
     return MaskedText(safe[:MESSAGE_CHARACTERS].rstrip() + "\n", found.secrets)
+
+
+@lru_cache(maxsize=256)
+def _safe_author(author: str, email: str, emails: EmailRule, secrets: SecretRules) -> tuple[str, str]:
+    """Return an author as answers show it and as searches find it; cached because most authors made many commits."""
+    name, address = author.strip()[:NAME_CHARACTERS], email.strip()[:NAME_CHARACTERS]
+    shown = f"{name} <{address}>" if emails == "keep" else name.partition("@")[0]  # some people's name is an address
+    if secrets.is_on:
+        shown = mask(shown, "", secrets.allowed).text
+    return shown, shown.lower() + (f" <{hashed_address(address)}>" if emails == "hash" else "")
 
 
 def commit_tasks(commit: ReadCommit, rules: LogRules, *, diffs: bool) -> Iterator[FileTask]:
@@ -100,20 +105,28 @@ def commit_tasks(commit: ReadCommit, rules: LogRules, *, diffs: bool) -> Iterato
     size = len(commit.message)
     yield MessageTask(message_path(commit.id), commit.id, size, rules.digest, source=source, names=names)
     if diffs and len(commit.changes) <= rules.most_files:
-        yield from (task for change in commit.changes if (task := _diff_task(change, source, rules)))
+        yield from (task for change in commit.changes for task in _diff_tasks(change, source, rules))
 
 
-def _diff_task(change: FileChange, source: CommitSource, rules: LogRules) -> FileTask | None:
+def _diff_tasks(change: FileChange, source: CommitSource, rules: LogRules) -> Iterator[FileTask]:
     if not change.patch:
-        return None
-    # The old name counts too: a moved file shows lines that it had under that name.
-    decided, *others = [
-        rules.paths.decide(TreeEntry(path, _REGULAR, "", 0)) for path in dict.fromkeys((change.path, change.old_path))
-    ]
-    if any(task.skip for task in (decided, *others)):
-        return None
-    return DiffTask(
-        path=diff_path(source.id, change.path),
+        return
+    if change.path == change.old_path:
+        yield from _diff_task(change, change.path, ADDED + REMOVED, source, rules)
+        return
+    # Somebody who may see only one of the two paths must not see what the file had under the other.
+    yield from _diff_task(change, change.path, ADDED, source, rules)
+    yield from _diff_task(change, change.old_path, REMOVED, source, rules)
+
+
+def _diff_task(
+    change: FileChange, path: str, signs: str, source: CommitSource, rules: LogRules
+) -> Iterator[FileTask]:
+    decided = rules.paths.decide(TreeEntry(path, _REGULAR, "", 0))
+    if decided.skip:
+        return
+    yield DiffTask(
+        path=diff_path(source.id, path),
         blob=source.id,
         size=len(change.patch),
         rules=rules.digest,
@@ -121,8 +134,9 @@ def _diff_task(change: FileChange, source: CommitSource, rules: LogRules) -> Fil
         kind=decided.kind,
         labels=decided.labels,
         source=source,
-        file=change.path,
+        file=path,
         patch=change.patch,
+        signs=signs,
         most_lines=rules.most_lines,
     )
 
@@ -160,16 +174,17 @@ class MessageTask(ContentTask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffTask(ContentTask):
-    """What a commit changed in one ``file``, as git's ``patch``."""
+    """What a commit changed in one ``file``, as git's ``patch``, of which lines with one of ``signs`` count."""
 
     source: CommitSource
     file: str
     patch: bytes
+    signs: str
     most_lines: int
 
     def read(self) -> ReadFile:
         """Return the changed lines as a document, which has no pieces if there are none."""
-        pieces = patch_pieces(self.patch, self.file, self.source.secrets, self.most_lines)
+        pieces = patch_pieces(self.patch, self.file, self.source.secrets, self.most_lines, self.signs)
         chunks = list(self._chunks(pieces)) if pieces else []
         size, lines = sum(len(chunk.text) for chunk in chunks), sum(piece.text.count("\n") for piece in pieces)
         task = FileTask(self.path, self.blob, size, self.rules, language=self.language, kind=self.kind)

@@ -46,11 +46,18 @@ class PatchPiece:
     masked: bool
 
 
-def patch_pieces(patch: bytes, path: str, secrets: SecretRules, most_lines: int) -> list[PatchPiece]:
-    """Return the changed lines of a patch, at most ``most_lines``, without secrets."""
+def patch_pieces(
+    patch: bytes, path: str, secrets: SecretRules, most_lines: int, signs: str = ADDED + REMOVED
+) -> list[PatchPiece]:
+    """Return the lines of a patch that have one of ``signs``, of at most ``most_lines`` changed ones, without secrets.
+
+    The headings are lines of the old file, so they are left out unless removed lines are wanted.
+    """
     lines = _first(list(_lines(patch.decode(errors="replace"))), most_lines)
+    if REMOVED not in signs:
+        lines = [replace(line, heading="") for line in lines]
     safe = _without_secrets(lines, path, secrets) if secrets.is_on else lines
-    changed = [(line, line != before) for line, before in zip(safe, lines, strict=True) if line.sign != KEPT]
+    changed = [(line, line != before) for line, before in zip(safe, lines, strict=True) if line.sign in signs]
     return [_piece(part) for part in _parts(changed)]
 
 

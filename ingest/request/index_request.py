@@ -78,9 +78,10 @@ class IndexReport:
     before, the versions in ``masked_anew`` were indexed again too, the versions in ``unmasked`` could not be, and
     ``given_up`` older commits were dropped; ``erased`` is False until their rows are gone from the disk.
 
-    ``warnings`` name lines of the repository's own ignore and allow files that have no effect. ``replaced_default`` is
-    the branch that this run replaced as the default branch, if any. ``version_note`` explains that, or why a version
-    other than the default branch was indexed although the request named none.
+    ``warnings`` name lines of the repository's own ignore and allow files that have no effect, and say what of its
+    history could not be read. ``replaced_default`` is the branch that this run replaced as the default branch, if any.
+    ``version_note`` explains that, or why a version other than the default branch was indexed although the request
+    named none.
 
     ``log_commits`` is how many commits the run added to what searches for commits find, and ``log_diffs`` how many
     changed files of them; ``log_embedded``, ``log_reused`` and ``log_tokens`` are what these needed.

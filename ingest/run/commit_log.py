@@ -16,7 +16,7 @@ from codequarry.ingest.transaction.lease import Heartbeat, Held
 from codequarry.ingest.transaction.run_report import LogCounts, Run
 from codequarry.ingest.transaction.writer import Writer
 from codequarry.shared.catalog.ledger import read_head, read_transaction
-from codequarry.shared.errors import GitError, StoreError
+from codequarry.shared.errors import GitError, LimitExceeded, StoreError
 from codequarry.shared.model import FileRecord
 from codequarry.shared.store.port import RowReader
 from codequarry.shared.versions.commit_log import log_timeline, message_path
@@ -30,7 +30,8 @@ class LogPlan:
     """What a transaction does to its timeline's log.
 
     It writes the commits of ``tips`` (``^COMMIT`` excludes a history) except those that are ``known``, and retires the
-    paths in ``retired``. ``digest`` and ``mask`` are ``log_rules`` and ``log_mask`` of the transaction's record.
+    paths in ``retired``. ``digest`` and ``mask`` are ``log_rules`` and ``log_mask`` of the transaction's record. If the
+    log is written ``is_anew``, the retired paths are those of all earlier documents.
     """
 
     rules: LogRules
@@ -39,35 +40,34 @@ class LogPlan:
     known: frozenset[str] = frozenset()
     retired: frozenset[str] = frozenset()
     mask: tuple[str, ...] | None = ()
+    is_anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenLog:
-    """The documents of a transaction: those of this run, and those that an interrupted run had written before."""
+    """The documents of a transaction: those of this run, and those that an interrupted run had written before.
+
+    ``is_incomplete`` if git failed: the next transaction must write the log anew.
+    """
 
     plan: LogPlan
     rows: int
     files: int
     counts: LogCounts
+    is_incomplete: bool = False
 
 
 class HistoryChanged(StoreError):
     """The mirror no longer has the history that an interrupted run read, or has another one."""
 
 
-def plan_log(
-    run: Run, held: Held, base: TransactionRecord | None, new_commits: int, lost: Collection[str] | None
-) -> LogPlan:
-    """Decide what the transaction does to the log.
+def plan_log(run: Run, held: Held, base: TransactionRecord | None, lost: Collection[str] | None) -> LogPlan:
+    """Decide what the transaction does to the log; ``lost`` are the commits that only the previous commit had.
 
-    ``new_commits`` is how many commits the previous commit lacked, and ``lost`` are those that only it had. Raise
-    HistoryChanged if an interrupted run decided something else, which can no longer be done.
+    Raise HistoryChanged if an interrupted run decided something else, which can no longer be done.
     """
     known = read_transaction(run.workshop.store, held.timeline, held.number) if held.resumed else None
-    is_readable = (
-        bool(new_commits) or run.source.commit == read_head(run.workshop.store).timelines[held.timeline].commit
-    )
-    plan = _decide(run, held, base, lost, is_readable=is_readable and (known is None or bool(known.log_rules)))
+    plan = _decide(run, held, base, lost, is_readable=known is None or bool(known.log_rules))
     if known and (known.log_rules, known.log_mask) != (plan.digest, plan.mask):
         raise HistoryChanged("the history of the commit changed while the run was interrupted; run again")
     return plan
@@ -76,25 +76,30 @@ def plan_log(
 def _decide(
     run: Run, held: Held, base: TransactionRecord | None, lost: Collection[str] | None, *, is_readable: bool
 ) -> LogPlan:
-    store, commit = run.workshop.store, run.source.commit
+    store, mirror, commit = run.workshop.store, run.source.mirror, run.source.commit
     rules = LogRules.of(run.repository.name, run.workshop.settings, run.source.rules)
     head = read_head(store)
     state = head.timelines[held.timeline]
     before = read_transaction(store, held.timeline, state.published) if state.published else None
-    if not rules.digest or not is_readable:
-        # Without a digest, the next transaction writes the log anew, for example because the mirror has the commit.
+    if not rules.digest:
         return LogPlan(rules, "", retired=_paths(_live(store, head, before)), mask=None)
+    # Without a digest, the log stays as it is, and the next transaction writes it anew.
+    unreadable = LogPlan(rules, "", mask=None)
+    if not is_readable or commits_of(mirror, commit, most=1) is None:
+        return unreadable
     if before is None or before.log_rules != rules.digest:
         # Other rules make other documents: the log is written anew.
         tips, mask = _over_base(run, head, base, rules)
-        return LogPlan(rules, rules.digest, tips, retired=_paths(_live(store, head, before)), mask=mask)
+        return LogPlan(rules, rules.digest, tips, retired=_paths(_live(store, head, before)), mask=mask, is_anew=True)
     live = _live(store, head, before) if base or before.base or lost is None or lost else []
     if base is None and before.base is None and lost is not None:
         tips = (commit, f"^{before.commit}") if before.commit != commit else ()
         return LogPlan(rules, rules.digest, tips, retired=_paths(live, lost))
     tips, mask = _over_base(run, head, base, rules)
-    wanted = commits_of(run.source.mirror, *tips, most=rules.commits if base else None)
-    gone = {file.blob for file in live}.difference(wanted or ())
+    wanted = commits_of(mirror, *tips, most=rules.commits if base else None)
+    if wanted is None:
+        return unreadable
+    gone = {file.blob for file in live}.difference(wanted)
     known = frozenset(file.blob for file in live) - gone
     return LogPlan(rules, rules.digest, tips, known, _paths(live, gone), mask)
 
@@ -141,10 +146,11 @@ def write_log(
     store = run.workshop.store
     log = replace(held, timeline=log_timeline(held.timeline))
     before = {file.path: file for file in store.written_files(log.timeline, log.number)} if held.resumed else {}
+    commits = _CommitReader(run, plan)
     kinds: Counter[bool] = Counter()
 
     def tasks() -> Iterator[FileTask]:
-        for commit, diffs in _commits(run, plan):
+        for commit, diffs in commits.read():
             yield from (task for task in commit_tasks(commit, plan.rules, diffs=diffs) if task.path not in before)
 
     def read() -> Iterator[ReadFile]:
@@ -158,30 +164,46 @@ def write_log(
     writer = Writer(name, log, run.workshop, heartbeat, request, spent_tokens=spent_tokens, of_commits=True)
     written = writer.write(read(), Watch(store, lambda _: None, name, saves=False)) if plan.tips else writer.written
     rows = written.rows + sum(file.rows for file in before.values())
-    counts = LogCounts(kinds[True], kinds[False], written.embedded, written.reused, written.tokens)
-    return WrittenLog(plan, rows, written.files + len(before), counts)
+    if commits.has_failed and plan.is_anew:  # the earlier documents are better than none
+        again = {file.path for file in store.written_files(log.timeline, log.number)}
+        plan = replace(plan, retired=plan.retired & again)
+    counts = LogCounts(
+        kinds[True], kinds[False], written.embedded, written.reused, written.tokens, tuple(commits.problems)
+    )
+    return WrittenLog(plan, rows, written.files + len(before), counts, commits.has_failed)
 
 
-def _commits(run: Run, plan: LogPlan) -> Iterator[tuple[ReadCommit, bool]]:
-    """Yield the commits to write, newest first, and whether their changed lines are indexed."""
-    if not plan.tips:
-        return
-    mirror, rules = run.source.mirror, plan.rules
-    with_lines = min(rules.diffs, rules.commits)
-    seen = 0
-    try:
-        for commit in read_commits(mirror, plan.tips, most=with_lines):
-            seen += 1
-            if commit.id not in plan.known:
-                yield commit, True
-    except GitError:
-        # A partial clone lacks old files, and a huge commit takes too long: the messages of the rest can be read.
-        with_lines = seen
-    if seen < with_lines:
-        return
-    try:
-        for commit in read_commits(mirror, plan.tips, most=rules.commits - with_lines, skip=with_lines, patches=False):
-            if commit.id not in plan.known:
-                yield commit, False
-    except GitError:
-        return
+class _CommitReader:
+    """Reads the commits to write, and notes what could not be read."""
+
+    def __init__(self, run: Run, plan: LogPlan) -> None:
+        self._mirror, self._plan = run.source.mirror, plan
+        self.problems: list[str] = []
+        self.has_failed = False
+
+    def read(self) -> Iterator[tuple[ReadCommit, bool]]:
+        """Yield commits, newest first, and whether their changed lines are indexed."""
+        if not self._plan.tips:
+            return
+        rules = self._plan.rules
+        with_lines, seen = min(rules.diffs, rules.commits), 0
+        try:
+            for commit in read_commits(self._mirror, self._plan.tips, most=with_lines):
+                seen += 1
+                if commit.id not in self._plan.known:
+                    yield commit, True
+        except (GitError, LimitExceeded) as error:
+            # A partial clone lacks old files, and a huge commit takes too long: the messages can still be read.
+            self.problems.append(f"the changed lines of some commits are missing: {error}")
+            with_lines = seen
+        if seen < with_lines:
+            return
+        most = rules.commits - with_lines
+        try:
+            for commit in read_commits(self._mirror, self._plan.tips, most=most, skip=with_lines, patches=False):
+                if commit.id not in self._plan.known:
+                    yield commit, False
+        except (GitError, LimitExceeded) as error:
+            self.problems.append(f"some commits are missing: {error}")
+            # Beyond a limit, the next transaction can read no more either.
+            self.has_failed = isinstance(error, GitError)

@@ -28,7 +28,7 @@ from codequarry.ingest.transaction.plan import make_plan, skips
 from codequarry.ingest.transaction.run_report import Run, RunWork
 from codequarry.ingest.transaction.version_removal import drafts_of, note_undos, retired, without_timelines
 from codequarry.ingest.transaction.writer import Writer, Written
-from codequarry.shared.catalog.ledger import read_head, record_transaction
+from codequarry.shared.catalog.ledger import note_incomplete_log, read_head, record_transaction
 from codequarry.shared.catalog.repositories import Summary, clear_progress, count_tokens, save_summary
 from codequarry.shared.errors import (
     CodequarryError,
@@ -78,9 +78,11 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Wr
         with closing(_open_readers(run, left, log_plan)) as readers:
             done = _read_and_write(run, held, heartbeat, left, readers) if left else Written()
             log = write_log(run, held, heartbeat, log_plan, readers, done.tokens)
+        if log.is_incomplete:
+            note_incomplete_log(store, record)
         watch.say("publishing")
         heartbeat.check()
-        _retire(run, held, work, log_plan)
+        _retire(run, held, work, log.plan)
         _check(run, held, work, done)
         _check_log(run, held, log)
         summary = _summarise(run, record, work, done)
@@ -185,7 +187,7 @@ def _record(run: Run, held: Held, work: RunWork) -> tuple[TransactionRecord, Log
     state = check_held(read_head(run.workshop.store), held.timeline, held.holder, held.number)
     commits, count = new_commits(run.source.mirror, target.commit, state.commit)
     lost = lost_commits(run.source.mirror, target.commit, state.commit)
-    log = plan_log(run, held, work.base.record if work.base else None, count, lost)
+    log = plan_log(run, held, work.base.record if work.base else None, lost)
     record = TransactionRecord(
         timeline=held.timeline,
         number=held.number,

@@ -54,13 +54,17 @@ class RunWork:
 
 @dataclass(frozen=True, slots=True)
 class LogCounts:
-    """The commits that a run added to the log, the changed files among their documents, and what embedding took."""
+    """The commits that a run added to the log, the changed files among their documents, and what embedding took.
+
+    ``problems`` say what of the commits could not be read.
+    """
 
     commits: int = 0
     diffs: int = 0
     embedded: int = 0
     reused: int = 0
     tokens: int = 0
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ def report(
         dropped=run.dropped,
         masked_files=outcome.summary.masked_files,
         masked=dict(outcome.summary.masked),
-        warnings=run.source.rules.warnings,
+        warnings=(*run.source.rules.warnings, *outcome.log.problems),
         log_commits=outcome.log.commits,
         log_diffs=outcome.log.diffs,
         log_embedded=outcome.log.embedded,

@@ -86,10 +86,21 @@ def _await_stillness(store: DocumentStore, mover: str) -> tuple[Document | None,
         time.sleep(_LOOK_SECONDS)
 
 
+# Appended to the rules of a transaction that must be written again; the rules of an import never end with it.
+INCOMPLETE = "!"
+
+
 def record_transaction(store: DocumentStore, record: TransactionRecord) -> None:
     """Store the record of a transaction; a resumed transaction keeps its existing record."""
     if store.read_document(record.key) is None:
         store.write_document(record.key, asdict(record), None)
+
+
+def note_incomplete_log(store: DocumentStore, record: TransactionRecord) -> None:
+    """Note in the record of an open transaction that the next one must write the log of the timeline anew."""
+    document = store.read_document(record.key)
+    if document is not None and not record.log_rules.endswith(INCOMPLETE):
+        store.write_document(record.key, {**document.body, "log_rules": record.log_rules + INCOMPLETE}, document.version)
 
 
 def read_transaction(store: DocumentStore, timeline: int, number: int) -> TransactionRecord | None:

@@ -44,6 +44,10 @@ class Random:
                     self.chance.randint(0, len(lines)), f"{self.chance.choice(WORDS)} = {self.chance.random()}"
                 )
             self.repository.write(path, "".join(f"{line}\n" for line in lines))
+        if (self.repository.folder / "a.py").exists() and self.chance.random() < 0.2:
+            target = self.repository.folder / self.chance.choice(FILES[1:])
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (self.repository.folder / "a.py").replace(target)
         self.git("add", "--all")
         message = " ".join(self.chance.choices(WORDS, k=2)) + f" {self.chance.randrange(10**6)}"
         self.git("commit", "--quiet", "--allow-empty", "--message", message, **self.who())
@@ -64,10 +68,11 @@ class Random:
             self.commit()
         if self.chance.random() < 0.3 and len(self.commits("HEAD")) > 3:
             self.git("reset", "--quiet", "--hard", f"HEAD~{self.chance.randint(1, 2)}")
-            self.commit()
+            if self.chance.random() < 0.5:
+                self.commit()
 
     def commits(self, *arguments):
-        return set(self.git("log", "--format=%H", "--no-renames", *arguments).split())
+        return set(self.git("log", "--format=%H", "--find-renames", *arguments).split())
 
 
 @pytest.fixture
@@ -154,3 +159,20 @@ def test_paths_and_grants_limit_changes_and_hide_messages(make_repository, searc
     assert any(hit.path.startswith("secret/") for hit in every.values())
     assert all(hit.commit_message is None and hit.commit_author for hit in seen.values())
     assert all(every[key].commit_message for key in seen)
+
+
+def test_a_moved_file_shows_nobody_a_hidden_path(make_repository, searched):
+    body = "".join(f"kept_{number} = {number}\n" for number in range(20))
+    repository = make_repository(files={"secret/d.py": f"def wombat():\n    pass\n\n\n{body}zebra = 'gone'\n"})
+    repository.remove("secret/d.py")
+    repository.write("src/d.py", f"def wombat():\n    pass\n\n\n{body}yak = 'added'\n")
+    repository.commit("moved")
+    index_repository(IndexRequest(repository.origin), searched.workshop)
+    catalogued = list_repositories(searched.workshop.store)[0]
+    grant = Grant(catalogued.name, PathGlobs((), ("secret/",)), repo_id=catalogued.id)
+    limited = searched.engine.seen_by(Principal("limited", frozenset({"search"}), (grant,)))
+    texts = {hit.path: hit.text for hit in searched("zebra yak gone added", type=["diff"])}
+    assert texts.keys() == {"src/d.py", "secret/d.py"}
+    assert "-zebra = 'gone'" in texts["secret/d.py"]
+    (seen,) = searched("zebra yak gone added", limited, type=["diff"])
+    assert (seen.path, seen.text) == ("src/d.py", "@@ -25,0 +25,1 @@\n+yak = 'added'\n")

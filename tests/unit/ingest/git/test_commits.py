@@ -1,12 +1,14 @@
 """Reading commits: the same as git lists, whatever strangers put into them."""
 
 import subprocess
+import time
 
 import pytest
 
 from codequarry.ingest.git.commits import MOST_COMMIT_BYTES, read_commits
 from codequarry.ingest.git.objects import Mirror
-from codequarry.shared.errors import GitError
+from codequarry.ingest.git.process import stream_git
+from codequarry.shared.errors import GitError, LimitExceeded
 
 
 @pytest.fixture
@@ -100,6 +102,23 @@ def test_of_a_huge_commit_only_the_beginning_is_kept(make_repository, mirror):
     small, huge, _ = read(mirror(repository))
     assert [change.patch for change in small.changes] == [b"@@ -1 +1 @@\n-1\n+2\n"]
     assert sum(len(change.patch) for change in huge.changes) <= MOST_COMMIT_BYTES
+
+
+def test_the_time_that_a_caller_takes_is_not_counted_and_a_slow_git_is_ended(tmp_path):
+    git = tmp_path / "git"
+    git.write_text('#!/bin/sh\nprintf a; [ "$1" = stuck ] && exec sleep 60; sleep 0.2; printf b\n')
+    git.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    limits = {"what": "cannot read", "most_bytes": 10}
+    pieces = []
+    for piece in stream_git(["quick"], environment, seconds=1, **limits):
+        time.sleep(1.5)
+        pieces.append(piece)
+    assert b"".join(pieces) == b"ab"
+    with pytest.raises(LimitExceeded, match="cannot read: git took longer than 0.3 s"):
+        list(stream_git(["stuck"], environment, seconds=0.3, **limits))
+    with pytest.raises(LimitExceeded, match="cannot read: git wrote more than 1 bytes"):
+        list(stream_git(["quick"], environment, seconds=20, what="cannot read", most_bytes=1))
 
 
 def test_nothing_that_a_repository_configures_is_run(make_repository, mirror, tmp_path):

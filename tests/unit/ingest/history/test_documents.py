@@ -57,8 +57,16 @@ def test_changes_are_left_out_of_large_commits_and_of_files_that_are_not_indexed
     assert len(read(changes=changes, diffs=False)) == 1
     assert len(read(changes=changes, history={"max_diff_files": 2})) == 1
     assert len(read(changes=changes, scan={"exclude": ("f1.py",)})) == 3
-    assert len(read(changes=[FileChange("new.py", "secret/old.py", PATCH)], scan={"exclude": ("secret/",)})) == 1
     assert len(read(changes=[FileChange("yarn.lock", "yarn.lock", PATCH)])) == 1
+
+
+def test_a_moved_file_shows_what_it_gained_and_what_it_lost_under_their_own_paths(read):
+    moved = [FileChange("new.py", "secret/old.py", PATCH)]
+    chunks = read(changes=moved)
+    gained, lost = chunks[f".git/{ID}/new.py"], chunks[f".git/{ID}/secret/old.py"]
+    assert (gained.text, gained.context) == ("@@ -1,0 +1,1 @@\n+a = 2\n", "")
+    assert (lost.text, lost.context) == ("@@ -1,1 +0,0 @@ def f():\n-a = 1\n", "def f():")
+    assert read(changes=moved, scan={"exclude": ("secret/",)}).keys() == {f".git/{ID}", f".git/{ID}/new.py"}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +86,25 @@ def test_addresses_are_kept_hashed_or_dropped(read, emails, shown, searched):
 def test_a_name_that_is_an_address_is_cut(read):
     (chunk,) = read(author="ada@example.org").values()
     assert "example" not in chunk.commit_author + chunk.author
+
+
+def test_a_secret_in_a_name_is_masked(read):
+    chunks = read(author="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", changes=[FileChange("a.py", "a.py", PATCH)])
+    assert all("wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx".lower() not in repr(chunk).lower() for chunk in chunks.values())
+
+
+def test_no_part_of_a_hash_is_found_as_a_name(read):
+    (chunk,) = read(author="X").values()
+    _, _, digest = chunk.author.partition("<")
+    assert digest == digest.upper()
+    assert all(form not in chunk.author for letter in "abcdefghijklmnop0123456789" for form in searched_forms(letter))
+
+
+def test_white_space_without_end_is_searched_for_addresses_once(read):
+    text = "subject" + " " * 1_500_000 + "end"
+    assert len(read(text)) == 1
+    (chunk,) = read("fix \t <a@b.c>\nby <d@e.f> too").values()
+    assert chunk.text == "fix\nby too\n"
 
 
 def test_a_whole_address_is_searched_as_itself_and_as_its_hash():
