@@ -47,7 +47,13 @@ RESULTS_FOR_A_PERSON = 10
 
 def search(  # one parameter per flag: the signature is the documentation
     context: typer.Context,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a name; filters repo: lang: path: symbol:")],
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY",
+            help="Words or a name; filters repo: lang: path: symbol: With --type commit or diff it may be left out.",
+        ),
+    ] = "",
     repo: Repos = None,
     language: Languages = None,
     path: Paths = None,
@@ -100,7 +106,7 @@ def search(  # one parameter per flag: the signature is the documentation
         "explain": True if explain else None,
         "rerank": rerank,
     }
-    body: dict[str, Any] = {"query": query}
+    body: dict[str, Any] = {"query": query or _only_filters(context, symbol_type or ())}
     body |= {name: value for name, value in options.items() if value is not None}
     if no_tests:
         body["include_tests"] = False
@@ -115,6 +121,15 @@ def search(  # one parameter per flag: the signature is the documentation
     show(answer, query, lines)
     for remark in remarks(answer, sys.stderr.isatty()):
         note(remark)
+
+
+def _only_filters(context: typer.Context, types: Sequence[str]) -> str:
+    """Return a query without words, which lists the newest commits; searches of code must have words."""
+    from codequarry.search_api.query.commit_filters import DOCUMENTS
+
+    if not set(types) & set(DOCUMENTS):
+        context.fail("Missing argument 'QUERY'.")
+    return " ".join(f"type:{name}" for name in types)
 
 
 def _types(names: Sequence[str]) -> dict[str, Names]:

@@ -119,9 +119,7 @@ def _diff_tasks(change: FileChange, source: CommitSource, rules: LogRules) -> It
     yield from _diff_task(change, change.old_path, REMOVED, source, rules)
 
 
-def _diff_task(
-    change: FileChange, path: str, signs: str, source: CommitSource, rules: LogRules
-) -> Iterator[FileTask]:
+def _diff_task(change: FileChange, path: str, signs: str, source: CommitSource, rules: LogRules) -> Iterator[FileTask]:
     decided = rules.paths.decide(TreeEntry(path, _REGULAR, "", 0))
     if decided.skip:
         return

@@ -109,17 +109,23 @@ def _over_base(
 ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """Return the commits of the version's own log, and the mask of the base's log, or None if that is not used.
 
-    The base's log is a part of the version's if it has the same rules and few commits that the version lacks.
+    The base's log is a part of the version's if it has the same rules and few commits that the version lacks: the base
+    may have the newest commits only, of which many must be left, and among them the version's own.
     """
     commit, mirror = run.source.commit, run.source.mirror
     if base is None:
         return (commit,), ()
     if base.log_rules != rules.digest:
         return (commit,), None
-    lacking = commits_of(mirror, base.commit, f"^{commit}", most=MAX_COMMITS + 1)
-    if lacking is None or len(lacking) > MAX_COMMITS:
+    most = min(MAX_COMMITS, rules.commits // 2)
+    lacking = commits_of(mirror, base.commit, f"^{commit}", most=most + 1)
+    own = commits_of(mirror, commit, f"^{base.commit}", most=1)
+    if lacking is None or own is None or len(lacking) > most:
         return (commit,), None
-    mask = _paths(_live(run.workshop.store, head, base), lacking) if lacking else frozenset[str]()
+    live = _live(run.workshop.store, head, base) if lacking or not own else []
+    if not own and message_path(commit) not in _paths(live):
+        return (commit,), None
+    mask = _paths(live, lacking) if lacking else frozenset[str]()
     return (commit, f"^{base.commit}"), tuple(sorted(mask))
 
 

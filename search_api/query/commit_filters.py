@@ -77,6 +77,11 @@ def day_of(name: str, text: str, today: date) -> int:
         raise UsageError(f"the filter '{name}' must be a day, not '{text}'; write {DAY_FORMS}") from None
 
 
+def today() -> int:
+    """Return the present day in UTC, counted from 1970."""
+    return (datetime.now(UTC).date() - _EPOCH).days
+
+
 def shown_day(day: int) -> str:
     """Return a day as in ``2024-05-31``."""
     return (_EPOCH + timedelta(days=day)).isoformat()

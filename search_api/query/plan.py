@@ -38,6 +38,12 @@ class QueryPlan:
     paths: tuple[str, ...]
     words: frozenset[str]
     kinds_asked: frozenset[KindOfFile]
+    has_words: bool = True
+
+    @property
+    def lists_commits(self) -> bool:
+        """Whether the newest commits are wanted, because the query has only filters."""
+        return bool(self.selection.documents) and not self.has_words
 
     @property
     def is_narrowed(self) -> bool:
@@ -70,6 +76,7 @@ def make_plan(request: SearchRequest) -> QueryPlan:
         paths=find_paths(text),
         words=words,
         kinds_asked=frozenset(_kinds_asked(words)),
+        has_words=bool(parsed.text),
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codequarry.search_api.answers.hits import Blend
+from codequarry.search_api.query.commit_filters import DOCUMENTS
 from codequarry.search_api.query.plan import QueryPlan
 from codequarry.search_api.ranking.bm25f import Statistics, lexical_scorer
 from codequarry.search_api.ranking.declarations import Declarations, of_several_versions
@@ -231,7 +232,9 @@ def _crowding(ranked: Sequence[Ranked]) -> list[int]:
         chunk = item.candidate.chunk
         others, text = seen[chunk.repo, chunk.path], (chunk.repo, chunk.content_hash)
         is_copy = text in texts and not item.signals.definition
-        if is_copy or any(is_redundant(chunk, other) for other in others):
+        # Two commits with the same message are two facts, and lines that a commit removed have no place in the file.
+        repeats = is_copy or any(is_redundant(chunk, other) for other in others)
+        if repeats and chunk.symbol_type not in DOCUMENTS:
             crowding.append(LAST)
             continue
         texts.add(text)

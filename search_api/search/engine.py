@@ -15,8 +15,9 @@ from codequarry.search_api.ranking.second_stage import SecondStage
 from codequarry.search_api.search.cursor import Cursor, Seal, decode_cursor, digest, encode_cursor, seal_key
 from codequarry.search_api.search.empty_answers import Emptiness, why_empty
 from codequarry.search_api.search.hits import explain, make_hit
+from codequarry.search_api.search.newest_commits import newest_commits
 from codequarry.search_api.search.placement import FoundDeclaration, placements
-from codequarry.search_api.search.recall import embed, near_query, recall_query
+from codequarry.search_api.search.recall import embed, near_query, recall_query, wide_limit
 from codequarry.search_api.versions.catalog import Catalog
 from codequarry.search_api.versions.commit_wait import WaitingPlaces, await_commit
 from codequarry.search_api.versions.freshness import RepositoryState, scope_states
@@ -146,12 +147,7 @@ class SearchEngine:
         with watch.stage("scope"):
             found = self._located(plan, cursor)
             scope = found.scope
-        with watch.stage("embed"):
-            vector = self.embed(plan) if scope.views else None
-        with watch.stage("recall"):
-            recall = self.store.recall(recall_query(plan, scope.snapshot, vector)) if scope.views else Recall({})
-        with watch.stage("rank"):
-            ranked = ranked_matches(plan, recall)
+        vector, recall, ranked = self._ranked(plan, scope, watch)
         second = cursor.second if cursor else self._second_scores(plan, found, ranked, watch)
         number = cursor.page if cursor else 0
         with watch.stage("answer"):
@@ -160,17 +156,33 @@ class SearchEngine:
             answer = self._answer(plan, found, recall, page, ranked)
         return replace(
             answer,
-            degraded=self._degraded(vector is None and bool(scope.views), second),
+            degraded=self._degraded(vector is None and bool(scope.views) and not plan.lists_commits, second),
             next_cursor=self._next_cursor(request, scope, number, second) if page.has_more else None,
             took_ms=round(sum(watch.stages.values()), 1),
             stages=watch.stages,
         )
 
+    def _ranked(
+        self, plan: QueryPlan, scope: VersionScope, watch: _Stopwatch
+    ) -> tuple[Vector | None, Recall, list[Ranked]]:
+        """Return the vector of the query, the candidates, and those that match, best first."""
+        if not scope.views:
+            return None, Recall({}), []
+        if plan.lists_commits:
+            with watch.stage("recall"):
+                return None, Recall({}), newest_commits(self.store, plan, scope.snapshot, wide_limit(plan))
+        with watch.stage("embed"):
+            vector = self.embed(plan)
+        with watch.stage("recall"):
+            recall = self.store.recall(recall_query(plan, scope.snapshot, vector))
+        with watch.stage("rank"):
+            return vector, recall, ranked_matches(plan, recall)
+
     def _second_scores(
         self, plan: QueryPlan, found: Located, ranked: Sequence[Ranked], watch: _Stopwatch
     ) -> SecondScores | None:
         """Return the second stage's scores for the best candidates, or None if the search does not use it."""
-        if self._second is None or not plan.request.rerank or not ranked:
+        if self._second is None or not plan.request.rerank or not ranked or plan.lists_commits:
             return None
         with watch.stage("rerank"):
             chunks = chunks_to_rescore(ranked, self._second.candidate_count)

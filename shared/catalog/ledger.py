@@ -100,7 +100,9 @@ def note_incomplete_log(store: DocumentStore, record: TransactionRecord) -> None
     """Note in the record of an open transaction that the next one must write the log of the timeline anew."""
     document = store.read_document(record.key)
     if document is not None and not record.log_rules.endswith(INCOMPLETE):
-        store.write_document(record.key, {**document.body, "log_rules": record.log_rules + INCOMPLETE}, document.version)
+        store.write_document(
+            record.key, {**document.body, "log_rules": record.log_rules + INCOMPLETE}, document.version
+        )
 
 
 def read_transaction(store: DocumentStore, timeline: int, number: int) -> TransactionRecord | None:

@@ -176,3 +176,37 @@ def test_a_moved_file_shows_nobody_a_hidden_path(make_repository, searched):
     assert "-zebra = 'gone'" in texts["secret/d.py"]
     (seen,) = searched("zebra yak gone added", limited, type=["diff"])
     assert (seen.path, seen.text) == ("src/d.py", "@@ -25,0 +25,1 @@\n+yak = 'added'\n")
+
+
+def test_a_query_without_words_lists_the_newest_commits(make_repository, searched):
+    made = Random(make_repository(files={"a.py": "zebra = 0\n"}), 3)
+    for _ in range(60):
+        made.commit()
+    index_repository(IndexRequest(made.repository.origin), searched.workshop)
+    listed = [hit.commit_date for hit in searched("type:commit", author=["ada"])]
+    by_ada = made.commits("--author=ada@example.org")
+    assert listed == sorted(listed, reverse=True)
+    assert len(listed) == len(by_ada) > 10
+    since = searched("type:commit since:2024-03-01 until:2024-04-20")
+    assert {hit.commit for hit in since} == made.commits(
+        "--since-as-filter=2024-03-01T00:00:00Z", "--until=2024-04-20T23:59:59Z"
+    )
+    body = {"query": "type:commit", "top_k": 5}
+    first = searched.engine.search(parse_request(body))
+    second = searched.engine.search(parse_request({**body, "cursor": first.next_cursor}))
+    every = [hit.commit for hit in searched("type:commit")]
+    assert [hit.commit for hit in (*first.results, *second.results)] == every[:10]
+
+
+def test_a_version_far_behind_its_base_has_a_log_of_its_own(make_repository, searched, make_workshop):
+    files = {f"kept/{number}.txt": f"{number}\n" for number in range(40)}
+    made = Random(make_repository(files={"a.py": "zebra = 0\n", **files}), 4)
+    for _ in range(12):
+        made.commit()
+    made.git("tag", "old", "HEAD~8")
+    made.git("tag", "new", "HEAD~2")
+    few = make_workshop(history={"commits": 6, "diffs": 2})
+    for ref in (None, Ref("tag", "old"), Ref("tag", "new")):
+        index_repository(IndexRequest(made.repository.origin, ref), few)
+    assert len(searched("type:commit", tag=["old"])) == 5, "all that it has"
+    assert len(searched("type:commit", tag=["new"])) == 4, "those of the default branch without the two newest"
