@@ -10,6 +10,7 @@ import apsw
 import numpy as np
 
 from codequarry.shared.errors import StoreDamaged
+from codequarry.shared.store.embedded.columns import ColumnCache
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
@@ -38,9 +39,10 @@ def inspect(reading: OpenForReading, vectors: VectorFile, *, thoroughly: bool) -
 
 
 def inspect_quickly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
-    """Yield the damage found in a second or two: in the files, the catalog, and samples of the vectors and texts."""
+    """Yield the damage found in a second or two: in the files, the catalog, the change log, and samples of the rest."""
     yield from _inspect_vector_file(reading, vectors, QUICK_BLOCKS)
     yield from _inspect_catalog(reading)
+    yield from _inspect_change_log(reading)
     with reading() as connection:
         newest = int(connection.execute("SELECT coalesce(max(row), 0) FROM payload").get)
         picked = sorted(random.sample(range(1, newest + 1), min(QUICK_ROWS, newest)))
@@ -56,6 +58,7 @@ def inspect_wholly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Dam
     yield from _inspect_vectors(reading, vectors)
     yield from _inspect_catalog(reading)
     yield from _inspect_all_texts(reading)
+    yield from _inspect_change_log(reading)
     yield from _inspect_lists(reading)
 
 
@@ -102,6 +105,15 @@ def _inspect_catalog(reading: OpenForReading) -> Iterator[Damage]:
             json.loads(body)
         except ValueError:
             yield Damage("database", f"catalog document {key} can't be read")
+
+
+def _inspect_change_log(reading: OpenForReading) -> Iterator[Damage]:
+    """Read the whole log, as every process does before its first search."""
+    try:
+        with reading() as connection:
+            ColumnCache().refreshed(connection)
+    except StoreDamaged as error:
+        yield Damage("database", str(error))
 
 
 def _inspect_all_texts(reading: OpenForReading) -> Iterator[Damage]:
