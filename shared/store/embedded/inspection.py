@@ -149,6 +149,6 @@ def _inspect_lists(reading: OpenForReading) -> Iterator[Damage]:
         for rows, weights in connection.execute("SELECT rows, weights FROM posting"):
             numbers = np.frombuffer(rows, "<i4") if len(rows) % 4 == 0 else np.array([-1], "<i4")
             in_range = len(numbers) and int(numbers.min()) > 0 and int(numbers.max()) <= newest
-            wrong += not in_range or (weights is not None and len(weights) != len(numbers))
+            wrong += not in_range or (weights is not None and (len(weights) != len(numbers) or 0 in weights))
     if wrong:
         yield Damage("database", f"{wrong:,} posting lists are invalid")

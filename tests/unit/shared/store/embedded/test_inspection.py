@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from codequarry.shared.errors import StoreDamaged
+from codequarry.shared.model import ChunkRow, Layer, Snapshot
 from codequarry.shared.store.embedded.columns import RECORD, ColumnCache, log_added, log_deleted, log_died
 from codequarry.shared.store.embedded.pages import PAGE_BYTES
 from codequarry.shared.store.embedded.store import EmbeddedStore
+from codequarry.shared.store.records import RecallQuery
 from codequarry.shared.versions.snapshots import OPEN
+
+HEAD = Snapshot((Layer((1,), 1000),))
 
 Opener = Callable[[], EmbeddedStore]
 Damager = Callable[[bytes], bytes]
@@ -70,3 +74,24 @@ def test_every_page_of_the_change_log_is_checked_when_it_is_read(
             ColumnCache().refreshed(connection)
         damaged.close()
     assert kinds.count("overflow") > 80 and {"internal", "leaf"} < set(kinds)
+
+
+def test_weights_that_were_overwritten_are_damage(
+    open_store: Opener, folder: Path, make_row: Callable[..., ChunkRow], put: Callable[..., None]
+) -> None:
+    """A row has each of its words at least once, so that no weight is 0. The last page of a list has only weights."""
+    store = open_store()
+    put(store, *(make_row(f"{number}.py") for number in range(1115)))
+    query = RecallQuery(HEAD, terms=("word",), term_limit=10)
+    whole = store.recall(query)
+    store.close()
+    errors = []
+    for kind in damaged_pages(folder, "posting", zeros):
+        damaged = open_store()
+        assert damaged.inspect(thoroughly=True), kind
+        try:
+            assert damaged.recall(query) == whole, kind
+        except StoreDamaged:
+            errors.append(kind)
+        damaged.close()
+    assert errors.count("overflow") > 1
