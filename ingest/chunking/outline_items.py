@@ -49,7 +49,9 @@ _FAMILIES = {Role.CALLABLE: Family.CALLABLE, Role.TYPE: Family.TYPE, Role.IMPORT
 
 def items_of(declarations: Sequence[Declaration], text: SourceText, sizes: Sizes) -> list[OutlineItem]:
     """Return non-empty items that cover all rows of a file, in order."""
-    flat = _fused(_Flattener(text, sizes).flatten(declarations, ()))
+    flattened = _Flattener(text, sizes).flatten(declarations, ())
+    # A grammar may report an empty syntax error at the end of the file, which is the row after the last line feed.
+    flat = _fused(item for item in flattened if item.row < text.rows)
     if not flat:
         return [OutlineItem(0, Family.PROLOGUE, ())]
     first, *rest = _with_prologue(flat)

@@ -1,12 +1,16 @@
-"""Checksums of SQLite's pages (by its checksum VFS) and of the vector file (a sum per block of slots).
+"""Checksums of SQLite's pages (by its checksum VFS), of the change log, and of the vector file (a sum per block).
 
 Every page of the database ends with eight bytes that SQLite's `cksumvfs` writes, and verifies on every read of the
 page. Reading rows, texts, posting lists and the catalog therefore checks them. The extension comes with `apsw`.
+
+A page of zeros passes that check. Most values with such a page in them are impossible, but the end of an entry in the
+change log may be zeros, so every entry has a CRC-32. Those of 100,000 rows take 0.005 s.
 
 The checksum of a block of vectors is the sum of its 32-bit words as unsigned numbers. It changes with any flipped bit
 or overwritten part, and appended slots simply add to it. 100,000 vectors of 256 numbers take 0.02 s (CRC-32: 0.10 s).
 """
 
+import zlib
 from collections.abc import Sequence
 from functools import cache
 
@@ -39,6 +43,11 @@ def checksum_vfs() -> str:
             f"the installed apsw has no checksum extension ({error}); install apsw from PyPI"
         ) from error
     return VFS
+
+
+def entry_checksum(body: bytes) -> int:
+    """Return the checksum of an entry in the change log."""
+    return zlib.crc32(body)
 
 
 def block_sums(vectors: FloatArray, first: int) -> list[tuple[int, int]]:

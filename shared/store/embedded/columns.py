@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.model import TOKEN_FIELDS
+from codequarry.shared.store.embedded.checksums import entry_checksum
 from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE
 from codequarry.shared.store.embedded.sql import fetch
 from codequarry.shared.versions.snapshots import OPEN
@@ -45,6 +46,8 @@ FOLD_AFTER = 500
 _ROOM = 0.25
 
 _ADDED, _DIED, _DELETED, _FOLDED = "added", "died", "deleted", "folded"
+
+_OVERWRITTEN = f"{DATABASE} is damaged: its change log was overwritten; {REPAIR_DATABASE}"
 
 ColumnEntry = tuple[int, str, int | None, bytes]
 
@@ -103,20 +106,28 @@ def applied(columns: Columns, entries: Sequence[ColumnEntry], in_place: bool = F
     timeline = columns.timeline.copy() if _DELETED in kinds else columns.timeline
     for _, kind, number, body in entries:
         if kind == _DIED and number is not None:
-            died[np.frombuffer(body, "<i4")] = number
+            died[_numbers(body)] = number
         elif kind == _DELETED:
-            timeline[np.frombuffer(body, "<i4")] = 0
+            timeline[_numbers(body)] = 0
     return replace(columns, seq=entries[-1][0], died=died, timeline=timeline)
 
 
 def _records(body: bytes) -> RowRecords:
-    """Return the rows of an entry; raise StoreDamaged if they are impossible (a page of zeros has a valid checksum)."""
+    """Return the rows of an entry; raise StoreDamaged if they are impossible (an upgrade may find old damage)."""
     if len(body) % RECORD.itemsize:
         raise StoreDamaged(f"{DATABASE} is damaged: its change log is truncated; {REPAIR_DATABASE}")
     records = np.frombuffer(body, RECORD)
     if len(records) and min(records["row"].min(), records["timeline"].min()) < 1:
-        raise StoreDamaged(f"{DATABASE} is damaged: its change log was overwritten; {REPAIR_DATABASE}")
+        raise StoreDamaged(_OVERWRITTEN)
     return records
+
+
+def _numbers(body: bytes) -> Ints:
+    """Return the row numbers of an entry; raise StoreDamaged if one is impossible."""
+    numbers = np.frombuffer(body, "<i4")
+    if numbers.min(initial=1) < 1:
+        raise StoreDamaged(_OVERWRITTEN)
+    return numbers
 
 
 def _grown(columns: Columns, records: RowRecords, least: int, in_place: bool) -> Columns:
@@ -165,8 +176,11 @@ class ColumnCache:
 
 
 def _entries_after(connection: apsw.Connection, seq: int) -> list[ColumnEntry]:
-    query = "SELECT seq, kind, number, body FROM change WHERE seq > ? ORDER BY seq"
-    return [(seq, kind, number, body) for seq, kind, number, body in fetch(connection, query, (seq,))]
+    query = "SELECT seq, kind, number, body, checksum FROM change WHERE seq > ? ORDER BY seq"
+    entries = fetch(connection, query, (seq,))
+    if any(entry_checksum(body) != checksum for *_, body, checksum in entries):
+        raise StoreDamaged(_OVERWRITTEN)
+    return [(seq, kind, number, body) for seq, kind, number, body, _ in entries]
 
 
 def log_added(connection: apsw.Connection, records: RowRecords) -> None:
@@ -187,7 +201,8 @@ def log_deleted(connection: apsw.Connection, rows: Sequence[int]) -> None:
 
 
 def _log(connection: apsw.Connection, kind: str, number: int | None, body: bytes) -> None:
-    connection.execute("INSERT INTO change (kind, number, body) VALUES (?, ?, ?)", (kind, number, body))
+    values = (kind, number, body, entry_checksum(body))
+    connection.execute("INSERT INTO change (kind, number, body, checksum) VALUES (?, ?, ?, ?)", values)
 
 
 def fold(connection: apsw.Connection, columns: Columns) -> None:

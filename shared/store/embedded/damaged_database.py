@@ -5,7 +5,7 @@ from pathlib import Path
 
 from codequarry.shared.errors import StoreDamaged
 from codequarry.shared.store.embedded.pages import PageFile
-from codequarry.shared.store.embedded.schema import SCHEMA_VERSION, roots_of_new
+from codequarry.shared.store.embedded.schema import CHECKSUMS_SINCE, SCHEMA_VERSION, roots_of_new
 from codequarry.shared.store.embedded.trees import Record, Trees, Value
 
 DOCUMENT_INDEX, PATH_INDEX, VECTOR_INDEX = "sqlite_autoindex_document_1", "sqlite_autoindex_path_1", "vector_slot"
@@ -72,10 +72,10 @@ class DamagedDatabase:
         head = self._pages.head()
         version = int.from_bytes(head[60:64]) if head else SCHEMA_VERSION
         # Version 0 means that the first transaction was lost along with the log.
-        if version not in (0, SCHEMA_VERSION):
+        if version not in (0, *range(CHECKSUMS_SINCE, SCHEMA_VERSION + 1)):
             raise StoreDamaged(
-                f"the database is damaged and has format {version}, but this release only repairs format "
-                f"{SCHEMA_VERSION}; restore a backup with the release that wrote it"
+                f"the database is damaged and has format {version}, but this release only repairs formats "
+                f"{CHECKSUMS_SINCE} to {SCHEMA_VERSION}; restore a backup with the release that wrote it"
             )
 
     def _guessed(self) -> dict[int, str]:

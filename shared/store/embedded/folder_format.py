@@ -1,15 +1,29 @@
 """The format of a store's folder: creates it, checks it on opening, and upgrades it from older releases."""
 
 from pathlib import Path
+from typing import cast
 
 import apsw
 import numpy as np
 
 from codequarry.shared.errors import ModelMismatch, OldFormat, StoreDamaged, StoreUnavailable
-from codequarry.shared.store.embedded.checksums import RESERVED_BYTES, add_checksums, checksum_vfs, drop_checksums
-from codequarry.shared.store.embedded.schema import DATABASE, REPAIR_DATABASE, SCHEMA_VERSION, create_tables, read_meta
+from codequarry.shared.store.embedded.checksums import (
+    RESERVED_BYTES,
+    add_checksums,
+    checksum_vfs,
+    drop_checksums,
+    entry_checksum,
+)
+from codequarry.shared.store.embedded.schema import (
+    CHECKSUMS_SINCE,
+    DATABASE,
+    REPAIR_DATABASE,
+    SCHEMA_VERSION,
+    create_tables,
+    read_meta,
+)
 
-# A database up to this size is upgraded when it is opened: rewriting this much takes a second or two.
+# A database without checksums up to this size is upgraded when it is opened: rewriting this much takes a second or two.
 UPGRADED_AT_ONCE_BYTES = 256_000_000
 VECTORS = "vectors-*.f32"
 # Slots whose checksums are computed at a time.
@@ -24,14 +38,18 @@ CREATE INDEX file_path ON file (path);
 CREATE INDEX vector_slot ON vector (slot);
 """,
     2: "CREATE TABLE vector_block (block INTEGER PRIMARY KEY, words INTEGER NOT NULL);",
+    3: """
+ALTER TABLE change ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+UPDATE change SET checksum = entry_checksum(body);
+""",
 }
 
 
 def prepare(connection: apsw.Connection, folder: Path, dimension: int) -> None:
-    """Create the tables of an empty database, or check an existing database and upgrade it if it is old and small.
+    """Create the tables of an empty database, or check an existing database, and upgrade it if that is quick.
 
-    Raise OldFormat if it is old and large, StoreUnavailable if a newer release wrote it, StoreDamaged if something is
-    missing, ModelMismatch if its vectors have a different length.
+    Raise OldFormat if the upgrade would take long, StoreUnavailable if a newer release wrote the database, StoreDamaged
+    if something is missing, ModelMismatch if its vectors have a different length.
     """
     if not connection.pragma("user_version"):
         if any(folder.glob(VECTORS)):
@@ -52,7 +70,7 @@ def is_old(connection: apsw.Connection) -> bool:
 def check_quick(connection: apsw.Connection, folder: Path) -> None:
     """Raise OldFormat if the upgrade would take too long for a process that only opens the index."""
     size = (folder / DATABASE).stat().st_size
-    if size > UPGRADED_AT_ONCE_BYTES:
+    if connection.pragma("user_version") < CHECKSUMS_SINCE and size > UPGRADED_AT_ONCE_BYTES:
         raise OldFormat(
             f"an older release wrote the index (format {connection.pragma('user_version')}, this release reads "
             f"{SCHEMA_VERSION}); stop services and imports and run codequarry migrate --schema, which rewrites "
@@ -67,14 +85,22 @@ def upgrade(connection: apsw.Connection, folder: Path) -> None:
         connection.reserve_bytes("main", RESERVED_BYTES)
         connection.execute("VACUUM")
     connection.pragma("journal_mode", "wal")
+    connection.create_scalar_function("entry_checksum", _entry_checksum, 1, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
-    version = int(connection.pragma("user_version"))
+    before = version = int(connection.pragma("user_version"))
     while version in _STEPS:
         connection.execute(_STEPS[version])
         version += 1
-    _sum_vectors(connection, folder)
+    if before < CHECKSUMS_SINCE:  # later checksums are kept, because new ones would hide damage
+        _sum_vectors(connection, folder)
     connection.pragma("user_version", version)
     connection.execute("COMMIT")
+
+
+def _entry_checksum(*values: object) -> int:
+    """Return the checksum of an entry's body; an SQL function."""
+    (body,) = cast("tuple[bytes]", values)
+    return entry_checksum(body)
 
 
 def upgrade_folder(folder: Path) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import apsw
 import numpy as np
 
 from codequarry.shared.errors import StoreDamaged
+from codequarry.shared.store.embedded.columns import ColumnCache
 from codequarry.shared.store.embedded.payload import decode
 from codequarry.shared.store.embedded.schema import DATABASE, read_meta
 from codequarry.shared.store.embedded.sql import fetch, fetch_first
@@ -38,9 +39,10 @@ def inspect(reading: OpenForReading, vectors: VectorFile, *, thoroughly: bool) -
 
 
 def inspect_quickly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Damage]:
-    """Yield the damage found in a second or two: in the files, the catalog, and samples of the vectors and texts."""
+    """Yield the damage found in a second or two: in the files, the catalog, the change log, and samples of the rest."""
     yield from _inspect_vector_file(reading, vectors, QUICK_BLOCKS)
     yield from _inspect_catalog(reading)
+    yield from _inspect_change_log(reading)
     with reading() as connection:
         newest = int(connection.execute("SELECT coalesce(max(row), 0) FROM payload").get)
         picked = sorted(random.sample(range(1, newest + 1), min(QUICK_ROWS, newest)))
@@ -56,6 +58,7 @@ def inspect_wholly(reading: OpenForReading, vectors: VectorFile) -> Iterator[Dam
     yield from _inspect_vectors(reading, vectors)
     yield from _inspect_catalog(reading)
     yield from _inspect_all_texts(reading)
+    yield from _inspect_change_log(reading)
     yield from _inspect_lists(reading)
 
 
@@ -104,6 +107,15 @@ def _inspect_catalog(reading: OpenForReading) -> Iterator[Damage]:
             yield Damage("database", f"catalog document {key} can't be read")
 
 
+def _inspect_change_log(reading: OpenForReading) -> Iterator[Damage]:
+    """Read the whole log, as every process does before its first search."""
+    try:
+        with reading() as connection:
+            ColumnCache().refreshed(connection)
+    except StoreDamaged as error:
+        yield Damage("database", str(error))
+
+
 def _inspect_all_texts(reading: OpenForReading) -> Iterator[Damage]:
     last = 0
     query = "SELECT row, body FROM payload WHERE row > ? ORDER BY row LIMIT ?"
@@ -137,6 +149,6 @@ def _inspect_lists(reading: OpenForReading) -> Iterator[Damage]:
         for rows, weights in connection.execute("SELECT rows, weights FROM posting"):
             numbers = np.frombuffer(rows, "<i4") if len(rows) % 4 == 0 else np.array([-1], "<i4")
             in_range = len(numbers) and int(numbers.min()) > 0 and int(numbers.max()) <= newest
-            wrong += not in_range or (weights is not None and len(weights) != len(numbers))
+            wrong += not in_range or (weights is not None and (len(weights) != len(numbers) or 0 in weights))
     if wrong:
         yield Damage("database", f"{wrong:,} posting lists are invalid")

@@ -151,8 +151,8 @@ def _joined(lists: Sequence[tuple[bytes, bytes | None]]) -> Posting:
     if not lists:
         return NOTHING
     joined = b"".join(rows for rows, _ in lists)
-    # Row numbers start at 1; a zeroed page has a valid checksum.
-    if len(joined) % 4 or (rows := np.frombuffer(joined, "<i4")).min() < 1:
+    weights = np.frombuffer(b"".join(weights or bytes([1]) * (len(rows) // 4) for rows, weights in lists), np.uint8)
+    # Row numbers and weights start at 1; a zeroed page has a valid checksum.
+    if len(joined) % 4 or (rows := np.frombuffer(joined, "<i4")).min() < 1 or weights.min() < 1:
         raise StoreDamaged(f"{DATABASE} is damaged: an inverted list was overwritten; {REPAIR_DATABASE}")
-    weights = b"".join(weights or bytes([1]) * (len(rows) // 4) for rows, weights in lists)
-    return Posting(rows, np.frombuffer(weights, np.uint8))
+    return Posting(rows, weights)

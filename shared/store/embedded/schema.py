@@ -9,12 +9,15 @@ from codequarry.shared.store.embedded.checksums import RESERVED_BYTES
 from codequarry.shared.versions.snapshots import OPEN
 
 # Increase this whenever the tables or indices below or their bytes change, and add a step in `folder_format.py`.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+# The first version whose pages and vectors have checksums. Later versions differ only in the change log.
+CHECKSUMS_SINCE = 3
 DATABASE = "index.sqlite3"
 REPAIR_DATABASE = "run codequarry fsck --repair to rebuild it, or codequarry restore to restore a backup"
 
 # `row` numbers and `path` ids are never reused (AUTOINCREMENT), because arrays and caches in other processes refer to
 # them. `died < OPEN` keeps live rows out of the indices on `died`. Posting keys are bytes, so any text fits.
+# `change.checksum` is written as the upgrade adds it, so that new and upgraded databases have the same schema.
 _TABLES = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE document (key TEXT PRIMARY KEY, version TEXT NOT NULL, body TEXT NOT NULL);
@@ -71,7 +74,8 @@ CREATE TABLE posting (
     weights BLOB,
     PRIMARY KEY (segment, key)
 ) WITHOUT ROWID;
-CREATE TABLE change (seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, number INTEGER, body BLOB NOT NULL);
+CREATE TABLE change (seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, number INTEGER, body BLOB NOT NULL, \
+checksum INTEGER NOT NULL DEFAULT 0);
 """
 
 

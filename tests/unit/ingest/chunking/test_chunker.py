@@ -74,6 +74,14 @@ def test_a_last_line_without_line_feed_is_kept(chunked):
     assert chunked("a.py", "a = 1\nb = 2")[-1].text.endswith("b = 2")
 
 
+@pytest.mark.parametrize("name", ["main", "limit"])
+def test_a_backslash_after_the_last_declaration_begins_no_chunk_below_the_last_row(chunked, name):
+    """The grammar of C reports an empty syntax error in the row below it, which does not exist."""
+    text = {"main": "int main() {\n    return 0;\n}", "limit": "int limit = 10;"}[name] + "\\\n"
+    (chunk,) = chunked("a.c", text)
+    assert (chunk.text, chunk.symbol_name) == (text, name)
+
+
 def test_offsets_count_characters_not_bytes(chunked):
     text = "# Größe 😀\nX = '…'\n\n\ndef größe(a):\n    '''Größe 😀.'''\n    b = a\n    return b\n"
     chunk = chunked("a.py", text).named("größe")

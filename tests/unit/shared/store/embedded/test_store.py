@@ -108,6 +108,7 @@ class TestFolder:
 # How databases of version 1 differ from current databases, in three known states.
 OF_VERSION_1 = """
 DROP TABLE vector_block; DROP INDEX chunk_path; DROP INDEX chunk_slot; DROP INDEX file_path; DROP INDEX vector_slot;
+ALTER TABLE change DROP COLUMN checksum;
 PRAGMA user_version = 1;
 """
 INDICES_OF_PATHS = (
