@@ -106,6 +106,8 @@ def show_estimate(found: "Estimate") -> None:
         write(f"  layer       {count(found.base_paths, 'changed path')} over {over}")
     write(f"  files       {to_index:,} to index, {skips(found.skipped)}")
     write(f"  chunks      about {found.chunks:,}")
+    if found.log_commits:
+        write(f"  history     {count(found.log_commits, 'commit')}")
     cost = "" if found.cost is None else f", about {found.cost:.2f} at the configured price"
     write(f"  tokens      about {found.tokens:,} to embed{cost}")
     if found.largest_files:

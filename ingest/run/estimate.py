@@ -14,13 +14,14 @@ from codequarry.ingest.request.checked_out_version import at_checkout
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop, ignore
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.request.wanted_version import resolve_request
+from codequarry.ingest.run.log_estimate import LogSample, sample_log
 from codequarry.ingest.source.source import FileSource
 from codequarry.ingest.source.workspace import fetch_version
 from codequarry.ingest.transaction.acquisition import is_published
 from codequarry.ingest.transaction.bases import Base
 from codequarry.ingest.transaction.placement import Placer
 from codequarry.ingest.transaction.plan import make_plan, skips
-from codequarry.shared.catalog.ledger import read_head
+from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder
@@ -48,7 +49,8 @@ class Estimate:
 
     ``cost`` requires [embedding] price_per_million_tokens. ``largest_files`` are (path, bytes, chunks),
     ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read.
-    An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths.
+    An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths. ``log_commits`` is how many
+    commits searches for commits would find in addition; their tokens and their time are included.
     ``warnings`` name lines of the repository's own ignore and allow files that have no effect.
     """
 
@@ -67,15 +69,23 @@ class Estimate:
     base_ref: str = ""
     base_commit: str = ""
     base_paths: int = 0
+    log_commits: int = 0
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Files that were read, each with the number of files it represents, and the seconds that reading took."""
+    """Files and documents of commits that were read, each with the number it represents, and the seconds it took."""
 
     files: Sequence[tuple[ReadFile, float]]
+    of_commits: Sequence[tuple[ReadFile, float]]
     seconds: float
+
+    @property
+    def represented(self) -> float:
+        """How many files and documents a run would read for each that was read."""
+        read = [*self.files, *self.of_commits]
+        return sum(weight for _, weight in read) / max(1, len(read))
 
 
 def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ignore) -> Estimate:
@@ -93,11 +103,11 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
         raise GitError(f"{wanted.origin.url} no longer has {wanted.key}; a run without --dry-run drops it")
     watch.commit = source.commit
     watch.say("scanning")
-    changed, base = _changed(request, workshop, source, watch.repo)
+    changed, base, log = _changed(request, workshop, source, watch.repo)
     to_read = [task for task in changed if task.skip is None]
     watch.say("sampling")
-    sample = _read_sample(to_read, source, workshop, watch)
-    tokens, chunks, seconds = _measure(sample, workshop, len(to_read))
+    sample = _read_sample(to_read, log, source, workshop, watch)
+    tokens, chunks, seconds = _measure(sample, workshop)
     price = settings.embedding.price_per_million_tokens
     return Estimate(
         repo=watch.repo,
@@ -115,27 +125,34 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
         base_ref=base.record.ref if base else "",
         base_commit=base.record.commit if base else "",
         base_paths=base.paths if base else 0,
+        log_commits=log.commits,
         warnings=source.rules.warnings,
     )
 
 
 def _changed(
     request: IndexRequest, workshop: Workshop, source: FileSource, repo: str
-) -> tuple[tuple[FileTask, ...], Base | None]:
+) -> tuple[tuple[FileTask, ...], Base | None, LogSample]:
+    """Return the files that a run would write, the base of an overlay, and the commits that the run would add."""
     store = workshop.store
     head = read_head(store)
     if not request.full and is_published(store, head, source.target(Repository(repo, source.origin.url, ""))):
-        return (), None
+        return (), None, LogSample()
     placement = Placer(store, source, repo, workshop.settings.indexing, full=request.full).place(head)
     tasks = placement.base.plan.changed if placement.base else source.tasks
     state = head.timelines[placement.timeline] if placement.timeline is not None else None
+    base = placement.base.record if placement.base else None
     if placement.timeline is None or state is None or not state.published:
-        return tuple(tasks), placement.base
+        return tuple(tasks), placement.base, sample_log(repo, source, workshop.settings, (base,))
+    before = read_transaction(store, placement.timeline, state.published)
     live = store.files(snapshot_at(head, placement.timeline, state.published))
-    return make_plan(tasks, live).changed, placement.base
+    log = sample_log(repo, source, workshop.settings, (before, base))
+    return make_plan(tasks, live).changed, placement.base, log
 
 
-def _read_sample(tasks: Sequence[FileTask], source: FileSource, workshop: Workshop, watch: Watch) -> Sample:
+def _read_sample(
+    tasks: Sequence[FileTask], log: LogSample, source: FileSource, workshop: Workshop, watch: Watch
+) -> Sample:
     """Read the largest files and every nth other file by size, so that the totals hardly depend on chance."""
     by_size = sorted(tasks, key=lambda task: (-task.size, task.path))
     largest, others = by_size[:LARGEST_SHOWN], by_size[LARGEST_SHOWN:]
@@ -143,18 +160,23 @@ def _read_sample(tasks: Sequence[FileTask], source: FileSource, workshop: Worksh
     picked = [others[int(step * (index + 0.5))] for index in range(int(len(others) / step))] if others else []
     weights = dict.fromkeys((task.path for task in largest), 1.0)
     weights |= dict.fromkeys((task.path for task in picked), len(others) / max(1, len(picked)))
-    processes = min(_processes(workshop), len(weights))
-    watch.expect(len(weights))
+    of_log = {task.path: weight for task, weight in log.tasks}
+    processes = min(_processes(workshop), len(weights) + len(of_log))
+    watch.expect(len(weights) + len(of_log))
     files: list[tuple[ReadFile, float]] = []
+    documents: list[tuple[ReadFile, float]] = []
     with closing(open_readers(source.assignment(watch.repo, workshop.settings), processes)) as readers:
         started = 0.0
-        for file in readers.read([*largest, *picked]):
+        for file in readers.read([*largest, *picked, *(task for task, _ in log.tasks)]):
             # The time to start the processes does not depend on the number of files, so it is not part of the rate.
             started = started or time.monotonic()
-            files.append((file, weights[file.task.path]))
+            if file.task.path in weights:
+                files.append((file, weights[file.task.path]))
+            else:
+                documents.append((file, of_log[file.task.path]))
             watch.advance(1, len(file.pieces))
-        seconds = time.monotonic() - started if files else 0.0
-    return Sample(files, seconds)
+        seconds = time.monotonic() - started if started else 0.0
+    return Sample(files, documents, seconds)
 
 
 def _processes(workshop: Workshop) -> int:
@@ -162,19 +184,21 @@ def _processes(workshop: Workshop) -> int:
     return processor_count() if set_number is None else set_number
 
 
-def _measure(sample: Sample, workshop: Workshop, files: int) -> tuple[int, int, float]:
-    """Return the numbers of tokens to embed and of chunks, and the seconds that the run would take."""
+def _measure(sample: Sample, workshop: Workshop) -> tuple[int, int, float]:
+    """Return the numbers of tokens to embed and of chunks of code, and the seconds that the run would take."""
     embedder, store = workshop.embedder, workshop.store
-    texts = [(piece.text, weight) for file, weight in sample.files for piece in file.pieces]
-    chunks = sum(weight for _, weight in texts)
+    read = (*sample.files, *sample.of_commits)
+    texts = [(piece.text, weight) for file, weight in read for piece in file.pieces]
+    chunks = sum(weight * len(file.pieces) for file, weight in sample.files)
+    rows = sum(weight for _, weight in texts)
     keys = [vector_key(embedder.name, text) for text, _ in texts]
     cached = store.cached_vectors(set(keys)).keys()
     fresh = [text for text, key in zip(texts, keys, strict=True) if key not in cached]
     tokens = sum(weight * estimate_tokens(embedder, text) for text, weight in fresh)
     timed = [text for text, _ in fresh[:: max(1, len(fresh) // TIMED_TEXTS)]]
     waiting, working = seconds_per_token(timed, embedder)
-    reading = sample.seconds * files / max(1, len(sample.files))
-    storing = chunks * SECONDS_PER_ROW.get(store.name, SECONDS_PER_ROW["embedded"])
+    reading = sample.seconds * sample.represented
+    storing = rows * SECONDS_PER_ROW.get(store.name, SECONDS_PER_ROW["embedded"])
     processors = max(1, min(processor_count(), _processes(workshop) + 1))
     # Reading is measured with all processors busy. Computation in the run's own process competes with it; waiting for
     # a server does not.

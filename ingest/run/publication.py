@@ -1,6 +1,5 @@
 """Plans, writes, checks and publishes one transaction."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
@@ -16,6 +15,7 @@ from codequarry.ingest.request.repository_entry import (
 )
 from codequarry.ingest.run.commit_log import HistoryChanged, LogPlan, WrittenLog, plan_log, write_log
 from codequarry.ingest.run.freshness import note_fetch, observe_published
+from codequarry.ingest.run.written_check import Miscounted, check_commits, check_files, summarise
 from codequarry.ingest.shared_import.coordinator import HelperSilent, is_shared, write_shared
 from codequarry.ingest.shared_import.share import SharedImport
 from codequarry.ingest.transaction.acquisition import undo_transaction
@@ -24,12 +24,12 @@ from codequarry.ingest.transaction.chores import drop_noted, note_purge, note_un
 from codequarry.ingest.transaction.expiry import aging_from
 from codequarry.ingest.transaction.lease import Heartbeat, Held, release_lease
 from codequarry.ingest.transaction.placement import Placer, current_timeline, timelines_of
-from codequarry.ingest.transaction.plan import make_plan, skips
+from codequarry.ingest.transaction.plan import make_plan
 from codequarry.ingest.transaction.run_report import Run, RunWork
 from codequarry.ingest.transaction.version_removal import drafts_of, note_undos, retired, without_timelines
 from codequarry.ingest.transaction.writer import Writer, Written
 from codequarry.shared.catalog.ledger import note_incomplete_log, read_head, record_transaction
-from codequarry.shared.catalog.repositories import Summary, clear_progress, count_tokens, save_summary
+from codequarry.shared.catalog.repositories import Summary, clear_progress, count_tokens
 from codequarry.shared.errors import (
     CodequarryError,
     Conflict,
@@ -37,22 +37,14 @@ from codequarry.shared.errors import (
     LimitExceeded,
     ModelMismatch,
     Stopped,
-    StoreError,
 )
-from codequarry.shared.model import INDEXED, Filters
-from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_transaction
 from codequarry.shared.timestamps import now
 from codequarry.shared.versions.commit_log import log_timeline
 from codequarry.shared.versions.head import Head
 from codequarry.shared.versions.refs import Ref
-from codequarry.shared.versions.snapshots import draft_snapshot, snapshot_at
+from codequarry.shared.versions.snapshots import snapshot_at
 from codequarry.shared.versions.transactions import TransactionRecord, check_held, publish
-
-
-class Miscounted(StoreError):
-    """The store does not hold what the transaction wrote."""
-
 
 # Errors after which the next run can't use what was written.
 NOT_RESUMED = (LimitExceeded, Stopped, ModelMismatch, Miscounted, RemovedMeanwhile, HelperSilent, HistoryChanged)
@@ -83,9 +75,9 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Wr
         watch.say("publishing")
         heartbeat.check()
         _retire(run, held, work, log.plan)
-        _check(run, held, work, done)
-        _check_log(run, held, log)
-        summary = _summarise(run, record, work, done)
+        check_files(run, held, work, done)
+        check_commits(run, held, log)
+        summary = summarise(run, record, work, done)
         count_tokens(store, run.repository, done.tokens + log.counts.tokens)
         ensure_entry(run.repository, run.workshop)
         heartbeat.check()
@@ -215,46 +207,6 @@ def _retire(run: Run, held: Held, work: RunWork, log: LogPlan) -> None:
         if paths:
             store.retire(timeline, held.number, paths, read_head(store).aborted)
     store.refresh()
-
-
-def _check(run: Run, held: Held, work: RunWork, done: Written) -> None:
-    """Raise Miscounted unless the store holds what was planned, and no old rows on the changed paths (rule 6)."""
-    store, plan = run.workshop.store, work.plan
-    tally = store.tally(held.timeline, held.number, plan.retired, read_head(store).aborted)
-    rows = done.rows + sum(file.rows for file in work.before.values())
-    if (tally.rows, tally.files, tally.retirable) == (rows, len(plan.changed), 0):
-        return
-    raise Miscounted(
-        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files instead of {rows} of "
-        f"{len(plan.changed)}, and left {tally.retirable} old rows on the changed paths; it was undone, so run again"
-    )
-
-
-def _check_log(run: Run, held: Held, log: WrittenLog) -> None:
-    """Raise Miscounted unless the store holds the commits that were written, and none of those that were lost."""
-    store, retired = run.workshop.store, log.plan.retired
-    tally = store.tally(log_timeline(held.timeline), held.number, retired, read_head(store).aborted)
-    if (tally.rows, tally.files, tally.retirable) == (log.rows, log.files, 0):
-        return
-    raise Miscounted(
-        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} documents of commits instead of "
-        f"{log.rows} of {log.files}, and left {tally.retirable} old rows; it was undone, so run again"
-    )
-
-
-def _summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written) -> Summary:
-    store = run.workshop.store
-    verdicts = Counter(work.plan.kept_verdicts) + done.verdicts
-    verdicts += Counter(file.verdict for file in work.before.values())
-    verdicts += Counter(work.base.plan.kept_verdicts if work.base else {})
-    chunks = store.count(draft_snapshot(read_head(store), record), Filters())
-    secrets = work.plan.kept_secrets + done.secrets
-    secrets += SecretCounts.of_details(file.detail for file in work.before.values())
-    secrets += work.base.plan.kept_secrets if work.base else SecretCounts()
-    files, skipped = verdicts[INDEXED], skips(verdicts)
-    summary = Summary(record.timeline, record.number, files, chunks, skipped, secrets.by_rule, secrets.files)
-    save_summary(store, summary)
-    return summary
 
 
 def _publish(run: Run, held: Held) -> None:

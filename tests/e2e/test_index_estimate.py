@@ -44,6 +44,20 @@ def test_chunks_and_tokens_are_estimated_within_30_percent(make_repository, make
     assert estimated.sampled <= estimating.SAMPLE_FILES + estimating.LARGEST_SHOWN
 
 
+def test_the_commits_that_a_run_would_add_are_counted_with_their_tokens(make_repository, make_workshop):
+    repository, workshop = make_repository(files={"a.py": "x = 0\n"}), make_workshop(history={"diffs": 20})
+    for number in range(160):
+        repository.write("a.py", f"x = {number + 1}\n")
+        repository.commit(f"change number {number}\n\nfor reason {number} of the {number + 1} known ones")
+    estimated = estimate(IndexRequest(repository.origin), workshop)
+    done = index_repository(IndexRequest(repository.origin), workshop)
+    assert estimated.log_commits == done.log_commits == 161
+    assert estimated.tokens == pytest.approx(done.tokens + done.log_tokens, rel=0.3)
+    assert done.log_tokens > 10 * done.tokens
+    repository.commit("one more")
+    assert estimate(IndexRequest(repository.origin), workshop).log_commits == 1
+
+
 def test_nothing_is_written_to_the_store(make_repository, make_workshop):
     workshop = make_workshop()
     estimate(IndexRequest(make_repository(files=varied(10)).origin), workshop)
