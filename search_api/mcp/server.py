@@ -33,7 +33,8 @@ Returns the best places as `repo path:from-to` with their code, best first.
 query: a question or description in plain words, or an identifier, whose definition then comes first. It may contain
 repo:NAME, lang:python, path:GLOB, symbol:NAME, kind:function (- before a filter excludes it) and "an exact phrase".
 
-type: pass commit to find commits by their messages, or diff to find when lines were added or removed."""
+type: pass commit to find commits by their messages, or diff to find when lines were added or removed. The query
+"type:commit" lists the newest commits."""
 READ = """\
 Read numbered lines of an indexed file at the indexed commit. Take the path from a search_code result, and pass the
 same ref. Returns the first 400 lines unless you pass start_line and end_line; at most 400 lines per call."""
