@@ -4,6 +4,7 @@ Names are bytes to git and text to us: bytes that are not UTF-8 are written as `
 """
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
@@ -23,6 +24,7 @@ SHOWN_DIGITS = 12
 HEAD = "HEAD"
 HEADS = "refs/heads/"
 TAGS = "refs/tags/"
+REMOTES = "refs/remotes/"
 PEELED = "^{}"
 PULL_PATTERNS = ("refs/pull/*/head", "refs/merge-requests/*/head")
 UPSTREAM_HEAD = "refs/remotes/origin/HEAD"
@@ -137,7 +139,17 @@ def raise_not_found(access: RemoteAccess, ref: Ref | None, *, is_default: bool =
     known = f"it has {', '.join(names[:SHOWN_NAMES]) or 'none'}{more}"
     if ref and is_default:
         raise NotAtOrigin(f"{problem}, the default branch; choose another with --branch B --default: {known}")
-    raise NotAtOrigin(f"{problem}; {known}")
+    hint = _local_branch_hint(access, ref.value) if ref and kind == "branch" else ""
+    raise NotAtOrigin(f"{problem}; {known}{hint}")
+
+
+def _local_branch_hint(access: RemoteAccess, branch: str) -> str:
+    """Return what to do if a clone on this machine knows a branch only as one of its remote."""
+    if access.checkout() is None:
+        return ""
+    tracked = (name.removeprefix(REMOTES) for name in _read(_list(access, (f"{REMOTES}*",))).tips)
+    name = min((name for name in tracked if name.partition("/")[2] == branch), default="")
+    return f"; to make one: git branch {shlex.quote(branch)} {shlex.quote(name)}" if name else ""
 
 
 def raise_damaged(access: RemoteAccess, name: str) -> NoReturn:

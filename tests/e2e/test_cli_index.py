@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -213,6 +214,18 @@ def test_a_deleted_branch_is_dropped_and_reported(workspace: Any, branched: Any)
     outcome = workspace.run("index", branched.folder, "--branch", "next")
     assert outcome.code == 1
     assert "has no branch next; it has main" in outcome.err
+
+
+def test_a_branch_that_a_clone_only_follows_is_named_with_the_command_that_makes_it(
+    workspace: Any, branched: Any, tmp_path: Path
+) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", branched.folder, clone], check=True)
+    outcome = workspace.run("index", clone, "--branch", "next")
+    assert outcome.code == 1
+    assert outcome.err.endswith("has no branch next; it has main; to make one: git branch next origin/next\n")
+    subprocess.run(["git", "branch", "next", "origin/next"], cwd=clone, check=True)
+    assert workspace.run("index", clone, "--branch", "next").code == 0
 
 
 def test_a_run_of_another_version_reports_dropped_branches(workspace: Any, branched: Any) -> None:
