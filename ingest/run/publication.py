@@ -69,6 +69,8 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Wr
             SharedImport(store, held.timeline, held.number).clear()  # left by the interrupted run
         with closing(_open_readers(run, left, log_plan)) as readers:
             done = _read_and_write(run, held, heartbeat, left, readers) if left else Written()
+            if log_plan.tips:
+                watch.say("history")
             log = write_log(run, held, heartbeat, log_plan, readers, done.tokens)
         if log.is_incomplete:
             note_incomplete_log(store, record)

@@ -63,7 +63,8 @@ def test_progress_is_reported_and_deleted_at_the_end(make_repository, make_works
     workshop = make_workshop(indexing={"batch_files": 10})
     states = []
     index_repository(IndexRequest(make_repository(files=FILES).origin), workshop, states.append)
-    assert list(dict.fromkeys(state.phase for state in states)) == ["fetching", "scanning", "indexing", "publishing"]
+    phases = ["fetching", "scanning", "indexing", "history", "publishing"]
+    assert list(dict.fromkeys(state.phase for state in states)) == phases
     indexing = [state for state in states if state.phase == "indexing" and state.files_total]
     assert [state.files_done for state in indexing] == [0, 10, 20, 30, 40]
     assert indexing[-1].chunks_done == 40
