@@ -17,7 +17,7 @@ from codequarry.search_api.search.empty_answers import Emptiness, why_empty
 from codequarry.search_api.search.hits import explain, make_hit
 from codequarry.search_api.search.newest_commits import newest_commits
 from codequarry.search_api.search.placement import FoundDeclaration, placements
-from codequarry.search_api.search.recall import embed, near_query, recall_query, wide_limit
+from codequarry.search_api.search.recall import embed, near_query, recall_query
 from codequarry.search_api.versions.catalog import Catalog
 from codequarry.search_api.versions.commit_wait import WaitingPlaces, await_commit
 from codequarry.search_api.versions.freshness import RepositoryState, scope_states
@@ -170,7 +170,7 @@ class SearchEngine:
             return None, Recall({}), []
         if plan.lists_commits:
             with watch.stage("recall"):
-                return None, Recall({}), newest_commits(self.store, plan, scope.snapshot, wide_limit(plan))
+                return None, Recall({}), newest_commits(self.store, plan, scope.snapshot)
         with watch.stage("embed"):
             vector = self.embed(plan)
         with watch.stage("recall"):

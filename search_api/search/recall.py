@@ -23,7 +23,7 @@ NARROW_LIMIT = 50
 
 def recall_query(plan: QueryPlan, snapshot: Snapshot, vector: Vector | None) -> RecallQuery:
     """Return the store's query, which is the same for every page of a search."""
-    wide = wide_limit(plan)
+    wide = max(MIN_WIDE_LIMIT, WIDE_LIMIT_PER_HIT * plan.request.top_k)
     narrow = max(NARROW_LIMIT, plan.request.top_k)
     return RecallQuery(
         snapshot=snapshot,
@@ -37,11 +37,6 @@ def recall_query(plan: QueryPlan, snapshot: Snapshot, vector: Vector | None) -> 
         symbol_limit=narrow,
         path_limit=narrow,
     )
-
-
-def wide_limit(plan: QueryPlan) -> int:
-    """Return the number of candidates of a wide channel."""
-    return max(MIN_WIDE_LIMIT, WIDE_LIMIT_PER_HIT * plan.request.top_k)
 
 
 def near_query(plan: QueryPlan, snapshot: Snapshot) -> RecallQuery:
