@@ -62,7 +62,7 @@ def log(
     filters = {"repo": repo, "language": language, "path": path}
     filters |= version_filter(branch, tag, commit, pull, workspace)
     with workplace(load(context).settings) as place:
-        from codequarry.search_api.query.history_request import history_request
+        from codequarry.search_api.query.symbol_request import history_request
         from codequarry.search_api.search.engine import SearchEngine
         from codequarry.search_api.search.history.symbol_history import symbol_history
 

@@ -76,11 +76,11 @@ def where(
 def _ask(
     context: typer.Context, symbol: str, filters: dict[str, list[str]], limit: int, cursor: str | None
 ) -> "SymbolVersions":
-    from codequarry.search_api.query.symbol_request import symbol_request
+    from codequarry.search_api.query.symbol_request import versions_request
     from codequarry.search_api.search.engine import SearchEngine
     from codequarry.search_api.search.symbol_versions import symbol_versions
 
-    request = symbol_request(symbol, filters, limit, cursor)
+    request = versions_request(symbol, filters, limit, cursor)
     with workplace(load(context).settings) as place:
         engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
         return symbol_versions(engine, request)

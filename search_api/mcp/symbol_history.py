@@ -9,7 +9,7 @@ from pydantic import Field
 
 from codequarry.search_api.answers.symbol_history import DeclarationHistory, HistoricText, SymbolEvent, SymbolHistory
 from codequarry.search_api.mcp.tool_results import READ_ONLY, REF, tool_result, with_tool_errors
-from codequarry.search_api.query.history_request import history_request
+from codequarry.search_api.query.symbol_request import history_request
 from codequarry.search_api.search.backend import Backend
 from codequarry.search_api.search.history.symbol_history import symbol_history
 from codequarry.shared.access.grants import Principal

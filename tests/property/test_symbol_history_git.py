@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
-from codequarry.search_api.query.history_request import history_request
+from codequarry.search_api.query.symbol_request import history_request
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.history.symbol_history import symbol_history
 from codequarry.shared.catalog.ledger import published_transactions, read_head, read_transaction

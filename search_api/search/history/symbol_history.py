@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from codequarry.search_api.answers.symbol_history import DeclarationHistory, SymbolHistory
-from codequarry.search_api.query.history_request import HistoryRequest
 from codequarry.search_api.query.names import Name
+from codequarry.search_api.query.symbol_request import SymbolRequest
 from codequarry.search_api.search.cursor import Cursor, decode_cursor, digest, encode_cursor
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.history.declared_texts import declared_texts
@@ -28,7 +28,7 @@ MAX_ROWS = 50_000
 NO_GIT = "the service reads only the index; `codequarry log --git` asks git about earlier commits"
 
 
-def symbol_history(engine: SearchEngine, request: HistoryRequest) -> SymbolHistory:
+def symbol_history(engine: SearchEngine, request: SymbolRequest) -> SymbolHistory:
     """Return a page of the events of a symbol's declarations, those that exist first.
 
     Raise UsageError for a cursor of another request or a name that is too common, and the errors of ``locate``.
@@ -87,7 +87,7 @@ def _versions(engine: SearchEngine, found: Located) -> list[_Version]:
 
 
 def _histories(
-    engine: SearchEngine, versions: Sequence[_Version], request: HistoryRequest
+    engine: SearchEngine, versions: Sequence[_Version], request: SymbolRequest
 ) -> Iterator[DeclarationHistory]:
     if not versions:
         return

@@ -7,7 +7,7 @@ import pytest
 
 from codequarry.ingest.run.pipeline import IndexRequest, index_repository
 from codequarry.search_api.answers.json import to_json
-from codequarry.search_api.query.symbol_request import symbol_request
+from codequarry.search_api.query.symbol_request import versions_request
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.symbol_versions import symbol_versions
 from codequarry.shared.access.grants import Grant, Principal
@@ -87,7 +87,7 @@ def world(make_repository, make_workshop):
 
 
 def ask(engine, name, **filters):
-    return to_json(symbol_versions(engine, symbol_request(name, filters)))["declarations"]
+    return to_json(symbol_versions(engine, versions_request(name, filters)))["declarations"]
 
 
 def refs(versions):
@@ -169,7 +169,7 @@ def test_versions_can_be_narrowed(core):
 def test_pages_hold_every_declaration_once(core):
     seen, cursor = [], None
     while True:
-        page = symbol_versions(core, symbol_request("load", {}, 4, cursor))
+        page = symbol_versions(core, versions_request("load", {}, 4, cursor))
         assert (page.total, page.versions_searched) == (10, 4)
         seen += [(item.repo, item.path) for item in page.declarations]
         cursor = page.next_cursor
@@ -179,16 +179,16 @@ def test_pages_hold_every_declaration_once(core):
 
 
 def test_a_cursor_of_another_request_is_refused(core):
-    cursor = symbol_versions(core, symbol_request("load", {}, 4)).next_cursor
+    cursor = symbol_versions(core, versions_request("load", {}, 4)).next_cursor
     with pytest.raises(UsageError, match="another request"):
-        symbol_versions(core, symbol_request("save", {}, 4, cursor))
+        symbol_versions(core, versions_request("save", {}, 4, cursor))
 
 
 def test_later_pages_show_the_state_of_the_first(core, versioned_index):
-    cursor = symbol_versions(core, symbol_request("load", {"repo": ["core"]}, 4)).next_cursor
+    cursor = symbol_versions(core, versions_request("load", {"repo": ["core"]}, 4)).next_cursor
     head = core.head()
     versioned_index.publish(head.defaults["core"], "c" * 40, {"lib/4.py": None})
-    page = symbol_versions(core, symbol_request("load", {"repo": ["core"]}, 4, cursor))
+    page = symbol_versions(core, versions_request("load", {"repo": ["core"]}, 4, cursor))
     assert [(item.path, refs(to_json(item.texts[0])["versions"])) for item in page.declarations] == [
         ("lib/4.py", ["main", "dev"])
     ]
@@ -204,7 +204,7 @@ def test_hidden_repositories_and_paths_are_not_shown(core):
 @pytest.mark.parametrize("name", ["", "  ", "?!", "1"])
 def test_text_that_is_no_name_is_refused(name):
     with pytest.raises(UsageError, match="not the name of a symbol"):
-        symbol_request(name, {})
+        versions_request(name, {})
 
 
 def test_a_name_that_nothing_declares_has_no_declarations(core):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from codequarry.search_api.answers.json import to_json
-from codequarry.search_api.query.history_request import history_request
+from codequarry.search_api.query.symbol_request import history_request
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.history.symbol_history import symbol_history
 from codequarry.shared.access.grants import Grant, Principal
