@@ -83,10 +83,13 @@ def _fill_all_gaps(
     for timeline, path in note.salvage.incomplete:
         paths.setdefault(timeline, []).append(path)
     records = kept_records(store, read_head(store))
-    for record in records:
-        # The next import of the version writes its log again; older commits keep what is left of it.
-        if note.salvage.may_lack_rows or log_timeline(record.timeline) in paths:
-            note_incomplete(store, record, log=True)
+    # The next import of the version writes its log again; older commits keep what is left of it.
+    without_log = [record for record in records if note.salvage.may_lack_rows or log_timeline(record.timeline) in paths]
+    for record in without_log:
+        note_incomplete(store, record, log=True)
+    if without_log:
+        repos = ", ".join(sorted({record.repo for record in without_log}))
+        say(f"searches for commits may lack some until the next codequarry index of {repos}")
     if not note.salvage.may_lack_rows:
         records = [record for record in records if record.timeline in paths]
     say(f"{len(records):,} kept commits are compared with git; missing files are read from there")

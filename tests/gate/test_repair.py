@@ -284,6 +284,24 @@ def test_the_command_repairs_and_restores_the_answers(index: Index, tmp_path: Pa
     assert (again.returncode, "index rebuilt" in again.stdout) == (0, False)
 
 
+def test_the_next_import_indexes_the_commits_again(index: Index, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    project = index.home.parent / "project"
+    before = commits_found(shutil.copytree(index.home, home))
+    assert len(before) == 3
+    damaged_copy(index, home, [page for name in ROWS for page in index.pages[name]])
+    done = command(home, "fsck", "project", "--repair")
+    assert done.returncode == 0
+    assert "searches for commits may lack some until the next codequarry index of other, project" in done.stderr
+    assert command(home, "index", str(project)).returncode == 0
+    assert commits_found(home) == before
+
+
+def commits_found(home: Path) -> list[str]:
+    done = command(home, "search", "--type", "commit", "--repo", "project", "--json")
+    return sorted(hit["commit"] for hit in json.loads(done.stdout)["results"])
+
+
 def test_what_git_can_not_restore_is_named_and_the_rest_stays(index: Index, tmp_path: Path) -> None:
     home = tmp_path / "home"
     damaged_copy(index, home, index.pages["file"])
