@@ -73,10 +73,8 @@ class Questions:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names that one of the default branch's files declares and few mention."""
-        found = self.made.git(
-            "grep", "-h", "-E", DEFINES.format("[a-z_]{8,}"), self.made.default, "--", "celery/*.py", "src/*.py"
-        )
+        """Names that the default branch declares and that few of its files mention."""
+        found = self.made.git("grep", "-h", "-E", DEFINES.format("[a-z_]{8,}"), self.made.default, "--", "*.py")
         chance = random.Random(self.seed)
         names = sorted(set(DEFINED.findall(found)))
         chance.shuffle(names)
