@@ -33,8 +33,16 @@ def text_of(chunk: Chunk) -> str:
 
 def likeness(first: str, second: str) -> float:
     """Return the share of lines that both texts have, 0 to 1, in time linear in their length."""
-    lines, others = ({line.strip() for line in text.split("\n")} - {""} for text in (first, second))
-    return len(lines & others) / max(1, len(lines | others))
+    return _shared(_lines(first), _lines(second))
+
+
+def _lines(text: str) -> frozenset[str]:
+    return frozenset(map(str.strip, text.split("\n"))) - {""}
+
+
+def _shared(lines: frozenset[str], others: frozenset[str]) -> float:
+    common = len(lines & others)
+    return common / max(1, len(lines) + len(others) - common)
 
 
 @dataclass(slots=True)
@@ -43,18 +51,22 @@ class VersionedDeclaration:
 
     texts: dict[str, list[Chunk]] = field(default_factory=dict)
     blobs: set[str] = field(default_factory=set)
+    _first_lines: frozenset[str] | None = None
 
     def put(self, chunk: Chunk) -> None:
         """Add a chunk of a file version that the declaration lacks."""
         self.texts.setdefault(text_of(chunk), []).append(chunk)
         self.blobs.add(chunk.blob)
 
-    def likeness(self, chunk: Chunk) -> float:
-        """Return how similar a chunk is to the first text."""
+    def likeness(self, chunk: Chunk, lines: frozenset[str]) -> float:
+        """Return how similar a chunk, whose lines are given, is to the first text."""
         first = next(iter(self.texts.values()))[0]
         if not family_of(chunk)[2] and set(first.defines) & set(chunk.defines):
             return 1.0
-        return likeness(first.text, chunk.text)
+        # Hundreds of versions of a file compare their chunks with the same first text.
+        if self._first_lines is None:
+            self._first_lines = _lines(first.text)
+        return _shared(self._first_lines, lines)
 
 
 @dataclass(slots=True)
@@ -81,8 +93,10 @@ class _DeclarationsOfFamily:
         named = bool(family_of(chunk)[2])
         if len(free) == 1 and named:
             return free[0]
-        best = max(free, key=lambda known: known.likeness(chunk), default=None)
-        return best if best and (named or best.likeness(chunk) >= MIN_LIKENESS) else None
+        lines = _lines(chunk.text)
+        likenesses = [known.likeness(chunk, lines) for known in free]
+        best = max(likenesses, default=0.0)
+        return free[likenesses.index(best)] if free and (named or best >= MIN_LIKENESS) else None
 
 
 class Declarations:
