@@ -83,14 +83,17 @@ class Origin:
         assert len(set(self.heads)) == len(self.heads)
 
 
-@pytest.fixture
-def workshop(make_workshop):
-    return make_workshop(indexing={"overlay_max_share": 0.5, "lease_seconds": 9})
+INDEXING = {"overlay_max_share": 0.5, "lease_seconds": 9}
 
 
 @pytest.fixture
-def origin(make_repository, workshop):
-    return Origin(make_repository(files=FILES), workshop)
+def origin(make_repository, make_workshop):
+    return Origin(make_repository(files=FILES), make_workshop(indexing=INDEXING))
+
+
+@pytest.fixture
+def origin_on_each(make_repository, make_workshop_on_each):
+    return Origin(make_repository(files=FILES), make_workshop_on_each(indexing=INDEXING))
 
 
 def shown(workshop, repo: str, commit: str) -> dict[str, object]:
@@ -159,7 +162,8 @@ def check_renamed(origin: Origin, before: dict[str, dict[str, object]], old: str
     assert_all_rows_are_owned(workshop)
 
 
-def test_every_searchable_commit_is_searchable_under_the_new_name_only(origin):
+def test_every_searchable_commit_is_searchable_under_the_new_name_only(origin_on_each):
+    origin = origin_on_each
     before = everything(origin.workshop, "project", origin.heads)
     hits = {commit: searched(origin.workshop, "project", commit) for commit in origin.heads}
     renamed = rename_repository("project", "better", origin.workshop)
@@ -194,6 +198,19 @@ DEATHS = [
 
 @pytest.mark.parametrize(("when", "only", "step"), DEATHS)
 def test_a_rename_that_dies_at_any_write_continues(origin, make_dying_store, when, only, step):
+    die_and_continue(origin, make_dying_store, when, only, step)
+
+
+@pytest.mark.opensearch
+@pytest.mark.parametrize(("when", "only", "step"), [("before", "", 25), ("within", "create", 4)])
+def test_a_rename_that_dies_on_opensearch_continues(
+    make_repository, make_opensearch_workshop, make_dying_store, when, only, step
+):
+    origin = Origin(make_repository(files=FILES), make_opensearch_workshop(indexing=INDEXING))
+    die_and_continue(origin, make_dying_store, when, only, step)
+
+
+def die_and_continue(origin: Origin, make_dying_store, when: str, only: str, step: int) -> None:
     """Each rename starts from the repository that the one before renamed, so the copies are copied again too."""
     workshop = origin.workshop
     before = everything(workshop, "project", origin.heads)
