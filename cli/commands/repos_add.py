@@ -8,7 +8,7 @@ from codequarry.cli.commands.sync import Detach
 from codequarry.cli.options.version_options import Names, ref_from_options
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress
-from codequarry.cli.terminal.console import note, write_json, write_table
+from codequarry.cli.terminal.console import count, note, write_json, write_table
 from codequarry.cli.terminal.failures import FAILED
 from codequarry.shared.errors import UsageError
 
@@ -88,8 +88,8 @@ def rename(
 ) -> None:
     """Rename a repository.
 
-    It is indexed again under the new name, reusing all embeddings, and removed under the old name when all versions are
-    there. Only the newest commits of its history remain. Grants follow the rename. If interrupted, run it again.
+    It is indexed again under the new name, reusing all embeddings, and its older commits are copied. Then the old name
+    is removed. All commits stay searchable until they expire. Grants follow the rename. If interrupted, run it again.
     """
     settings = load(context).settings
     with workplace(settings, writing=True) as place, progress.shown() as observe:
@@ -99,12 +99,20 @@ def rename(
         workshop = Workshop(place.store, place.embedder, settings)
         renamed = rename_repository(name, new_name, workshop, observe)
     if as_json:
-        body = {"renamed": name, "name": renamed.name, "versions": list(renamed.versions), "lost": list(renamed.lost)}
-        write_json(body)
+        write_json(
+            {
+                "renamed": name,
+                "name": renamed.name,
+                "versions": list(renamed.versions),
+                "lost": list(renamed.lost),
+                "commits": renamed.commits,
+            }
+        )
         return
-    note(f"{name} is now {renamed.name}, with {', '.join(renamed.versions) or 'nothing indexed yet'}")
+    commits = f" and {count(renamed.commits, 'searchable commit')}" if renamed.commits else ""
+    note(f"{name} is now {renamed.name}, with {', '.join(renamed.versions) or 'nothing indexed yet'}{commits}")
     for version in renamed.lost:
-        note(f"{version} is lost: the origin no longer has it")
+        note(f"{version} has ended, because the origin no longer has it; its commits stay searchable until they expire")
 
 
 def _group(

@@ -2,6 +2,7 @@
 
 import hashlib
 
+from codequarry.ingest.chunking.chunk_ids import chunk_id
 from codequarry.ingest.chunking.code import code_pieces
 from codequarry.ingest.chunking.grammar import spec_for
 from codequarry.ingest.chunking.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
@@ -9,7 +10,6 @@ from codequarry.ingest.chunking.markdown import markdown_pieces
 from codequarry.ingest.chunking.pieces import Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.ingest.chunking.text import SourceText
-from codequarry.ingest.chunking.version import CHUNKER_VERSION
 from codequarry.shared.model import Chunk, SymbolType
 
 # A part begins with a blank row only if no other border is within reach.
@@ -43,9 +43,8 @@ def _pieces(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece]:
 
 def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> Chunk:
     body = text.between(piece.start, piece.end)
-    identity = (source.repo, source.path, source.blob, str(ordinal), piece.part or "", CHUNKER_VERSION)
     return Chunk(
-        id=_digest("\0".join(identity))[:32],
+        id=chunk_id(source.repo, source.path, source.blob, ordinal, piece.part),
         repo=source.repo,
         path=source.path,
         blob=source.blob,

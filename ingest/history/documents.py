@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from codequarry.ingest.chunking.chunk_ids import digest
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.files.reader import PLAIN_TEXT, ContentTask, ReadFile, ReadPiece
 from codequarry.ingest.files.scan import FileTask
@@ -150,7 +151,7 @@ class MessageTask(ContentTask):
         """Return the message as a document."""
         found = self.source.safe_message()
         chunk = Chunk(
-            id=_chunk_id(self.source.repo, self.path, 0),
+            id=document_id(self.source.repo, self.path, 0),
             repo=self.source.repo,
             path=self.path,
             blob=self.blob,
@@ -193,7 +194,7 @@ class DiffTask(ContentTask):
         at = 0
         for ordinal, piece in enumerate(pieces):
             yield Chunk(
-                id=_chunk_id(self.source.repo, self.path, ordinal),
+                id=document_id(self.source.repo, self.path, ordinal),
                 repo=self.source.repo,
                 path=self.path,
                 blob=self.blob,
@@ -222,8 +223,9 @@ def _ready(chunk: Chunk) -> ReadPiece:
     return ReadPiece(chunk, lexical_tokens(chunk), embedded_text(chunk))
 
 
-def _chunk_id(repo: str, path: str, ordinal: int) -> str:
-    return _digest("\0".join((repo, path, str(ordinal), f"log {LOG_VERSION}")))[:32]
+def document_id(repo: str, path: str, ordinal: int) -> str:
+    """Return the id of a chunk of a document."""
+    return digest((repo, path, str(ordinal), f"log {LOG_VERSION}"))
 
 
 def _digest(text: str) -> str:

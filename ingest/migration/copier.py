@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 from codequarry.ingest.chunking.lexical import embedded_text
+from codequarry.ingest.transaction.copy_extent import CopyExtent
 from codequarry.ingest.transaction.writer import stride_rows
 from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache
 from codequarry.shared.embedding.port import Embedder
@@ -39,35 +40,6 @@ class Copied:
     reused: int = 0
     tokens: int = 0
     refused: dict[tuple[int, int, str], str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class CopyExtent:
-    """The rows of a timeline born after ``after`` that a reader may still ask for (rules 10 and 16)."""
-
-    timeline: int
-    after: int
-    published: int
-    floor: int
-    pins: frozenset[int]
-    hidden: frozenset[int]
-
-    @classmethod
-    def of(cls, head: Head, timeline: int, after: int) -> "CopyExtent":
-        """Return the extent of a timeline as given by the head document."""
-        state = head.timelines[timeline]
-        return cls(timeline, after, state.published, state.floor, head.pinned(timeline), head.hidden)
-
-    def death(self, died: int) -> int:
-        """Return ``died`` as readers see it: a retirement in an invisible transaction does not count."""
-        return OPEN if died > self.published or died in self.hidden else died
-
-    def has(self, born: int, died: int) -> bool:
-        """Return whether a row needs copying."""
-        if not self.after < born <= self.published or born in self.hidden:
-            return False
-        end = self.death(died)
-        return end > self.floor or any(born <= pin < end for pin in self.pins)
 
 
 CopyProgress = Callable[[int, int], None]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codequarry.ingest.chunking.lexical import embedded_text
-from codequarry.ingest.migration.copier import CopyExtent
 from codequarry.ingest.migration.migrate import with_model
 from codequarry.ingest.run.estimate import SECONDS_PER_ROW, TIMED_TEXTS, seconds_per_token
+from codequarry.ingest.transaction.copy_extent import CopyExtent
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.index.identity import read_identity

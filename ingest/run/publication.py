@@ -154,7 +154,7 @@ def _undo(run: Run, held: Held) -> LeaseHeld | None:
 def _has_ended(run: Run, held: Held) -> bool:
     """Return whether the version was removed or ended during the run."""
     state = read_head(run.workshop.store).timelines.get(held.timeline)
-    return state is None or state.version != run.source.key or bool(state.former)
+    return state is None or state.gone or state.version != run.source.key or bool(state.former)
 
 
 def _why_lost(run: Run, held: Held) -> Conflict | LeaseHeld:

@@ -72,15 +72,24 @@ def _forget_batches(store: DocumentStore, prefix: str) -> None:
 
 
 def drop_draft(store: Store, timeline: int, number: int, holder: str) -> None:
-    """Drop a never-published timeline whose lease ``holder`` has, and everything written to it."""
+    """Drop the never-published timelines that a transaction writes, and everything written to them.
 
-    def change(head: Head) -> tuple[Head, None]:
+    ``holder`` has the lease of ``timeline``. A renaming writes several timelines under one number.
+    """
+
+    def change(head: Head) -> Head:
         check_held(head, timeline, holder, number)
-        return drop_timeline(head, timeline), None
+        # Overlays first, because a base can't be dropped before them.
+        for draft in sorted(_written_by(head, number), key=lambda draft: not head.timelines[draft].pins):
+            head = drop_timeline(head, draft)
+        return head
 
-    note_purge(store, timeline, _repo_of(read_head(store), timeline))
-    change_head(store, change)
-    purge_timelines(store, [timeline])
+    purge_timelines(store, drop_noted(store, lambda head: _written_by(head, number), change))
+
+
+def _written_by(head: Head, number: int) -> list[int]:
+    states = head.timelines.items()
+    return [key for key, state in states if state.lease and state.lease.number == number and not state.published]
 
 
 def note_purge(store: DocumentStore, timeline: int, repo: str = "") -> None:
@@ -180,7 +189,8 @@ def _is_dropped(store: DocumentStore, head: Head, timeline: int) -> bool:
 
 def _has_draft(head: Head, replaced: Timeline) -> bool:
     same = (replaced.repo, replaced.ref)
-    return any((state.repo, state.ref) == same and not state.published for state in head.timelines.values())
+    states = (state for state in head.timelines.values() if not state.gone)
+    return any((state.repo, state.ref) == same and not state.published for state in states)
 
 
 def _dropped(head: Head, timeline: int) -> Head:

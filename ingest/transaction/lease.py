@@ -36,7 +36,9 @@ class Held:
 def leases_of(head: Head, repo: str, ref: str) -> dict[int, Lease]:
     """Return the leases on the timelines of one version of a repository."""
     states = head.timelines.items()
-    return {key: state.lease for key, state in states if (state.repo, state.ref) == (repo, ref) and state.lease}
+    found = {key: state.lease for key, state in states if (state.repo, state.ref) == (repo, ref) and state.lease}
+    # The copies that a renaming is writing show no version yet.
+    return {key: lease for key, lease in found.items() if not head.timelines[key].gone}
 
 
 def await_end(

@@ -150,10 +150,21 @@ def _oldest_masked(commits: Sequence[TransactionRecord]) -> int:
 def _oldest_kept(commits: Sequence[TransactionRecord], limits: RetentionLimits, now: datetime) -> int:
     since = now - timedelta(days=limits.days)
     newest = len(commits) - 1
-    first = max(0, len(commits) - limits.commits)
+    first = _oldest_counted(commits, limits.commits)
     # A commit was replaced when the next transaction began, or a little later.
     young = (place for place in range(first, newest) if _moment(commits[place + 1].indexed_at, now) >= since)
     return next(young, newest)
+
+
+def _oldest_counted(commits: Sequence[TransactionRecord], most: int) -> int:
+    """Return the index from which there are ``most`` commits; one that was indexed again at once counts once."""
+    counted = 0
+    for place in reversed(range(len(commits))):
+        is_new = place == len(commits) - 1 or commits[place].commit != commits[place + 1].commit
+        counted += is_new
+        if counted > most:
+            return place + 1
+    return 0
 
 
 def _moment(text: str, now: datetime) -> datetime:

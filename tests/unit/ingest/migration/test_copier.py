@@ -4,7 +4,8 @@ from itertools import product
 
 import pytest
 
-from codequarry.ingest.migration.copier import Copier, CopyExtent
+from codequarry.ingest.migration.copier import Copier
+from codequarry.ingest.transaction.copy_extent import CopyExtent
 from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Layer

@@ -1,6 +1,7 @@
 """Which commits expire, and which rows become invisible."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -39,6 +40,14 @@ def world(*numbers: int, days=None) -> tuple[Head, dict[int, list[TransactionRec
 
 def lines(head: Head, leaving=()) -> list[tuple[int, ...]]:
     return [history.timelines for history in histories(head, "r", leaving)]
+
+
+def test_a_commit_that_is_published_twice_in_a_row_counts_once():
+    """Other settings or another name of the repository publish the same commit again."""
+    head, records = world(2, 3, 5, 8)
+    records[1][3] = replace(records[1][3], commit="c5")
+    (cut,) = cut_history(head, VersionHistory((1,)), records, RetentionLimits(2, FOREVER), NOW)
+    assert (cut.floor, [expired.number for expired in cut.given_up]) == (3, [2])
 
 
 def test_the_newest_commits_are_kept():

@@ -1,0 +1,15 @@
+"""The ids of chunks, in a module of their own so that computing them loads no grammars."""
+
+import hashlib
+
+from codequarry.ingest.chunking.version import CHUNKER_VERSION
+
+
+def chunk_id(repo: str, path: str, blob: str, ordinal: int, part: str | None) -> str:
+    """Return the id of a file's chunk; ``part`` is its ``symbol_part``."""
+    return digest((repo, path, blob, str(ordinal), part or "", CHUNKER_VERSION))
+
+
+def digest(identity: tuple[str, ...]) -> str:
+    """Return an id made of all the parts."""
+    return hashlib.sha256("\0".join(identity).encode("utf-8", "surrogatepass")).hexdigest()[:32]
