@@ -16,7 +16,7 @@ from bench.version_questions import (
     mentions,
 )
 from codequarry.search_api.answers.comparison import ComparisonAnswer
-from codequarry.search_api.answers.hits import SearchAnswer
+from codequarry.search_api.answers.hits import Hit, SearchAnswer
 from codequarry.search_api.answers.symbol_history import SymbolHistory
 from codequarry.search_api.query.diff_request import parse_diff
 from codequarry.search_api.query.history_request import history_request
@@ -91,8 +91,13 @@ def _search_of(kind: str, query: str, engine: SearchEngine) -> SearchAnswer:
 
 
 def _compare_hits(_: Questions, text: str, answer: SearchAnswer, told: str) -> list[str]:
-    ours = {hit.commit for hit in answer.results if mentions(text.lower(), hit.text.lower())}
+    ours = {hit.commit for hit in answer.results if mentions(text.lower(), _own_text(hit))}
     return about(text, differences_of(ours, set(told.split())))
+
+
+def _own_text(hit: Hit) -> str:
+    """Return a message, or the changed lines without the headers, which name the declaration around the lines."""
+    return "\n".join(line for line in hit.text.lower().splitlines() if not line.startswith("@@ "))
 
 
 CHANGING = Question(

@@ -102,15 +102,17 @@ class _Repository:
             for path in {chunk.path for chunk in shown}
             for blob, positions in holders[path].items()
         }
-        blobs = tuple(sorted({blob for _, blob in first}))
-        by_field: dict[str, set[str]] = {}
+        # A chunk without a qualified name is identified by its symbol's name, or else by its type and text. Many chunks
+        # have its type, so each field is looked up only in the files whose chunks need it.
+        by_field: dict[str, list[Chunk]] = {}
         for chunk in shown:
-            # A chunk without a qualified name is identified by its symbol's name, or else by its type and text.
             name = "qualified_name" if chunk.qualified_name else "symbol_name" if chunk.symbol_name else "symbol_type"
-            by_field.setdefault(name, set()).add(getattr(chunk, name))
+            by_field.setdefault(name, []).append(chunk)
         chunks: dict[str, Chunk] = {}
-        for field_name, values in by_field.items():
-            terms = (("repo", (self.repo,)), ("blob", blobs), (field_name, tuple(sorted(values))))
+        for field_name, identified in by_field.items():
+            values = tuple(sorted({getattr(chunk, field_name) for chunk in identified}))
+            blobs = tuple(sorted({blob for path in {chunk.path for chunk in identified} for blob in holders[path]}))
+            terms = (("repo", (self.repo,)), ("blob", blobs), (field_name, values))
             found = self.store.find(self.scope.snapshot, Filters(terms=terms), MAX_LOOKED_UP)
             chunks |= {chunk.id: chunk for chunk in found if family_of(chunk) in families}
         known = [chunk for chunk in chunks.values() if (chunk.path, chunk.blob) in first]
