@@ -40,8 +40,9 @@ def mend_catalog(store: Store, repo: str, key: str, grace_seconds: float) -> Non
     """
     head = read_head(store)
     for timeline, number in _abandoned(head, repo):
-        lease = head.timelines[timeline].lease
-        if head.timelines[timeline].ref != key or lease is None or lease.number != number:
+        state = head.timelines[timeline]
+        # A run passes over the copies that a renaming was writing.
+        if state.ref != key or state.gone or state.lease is None or state.lease.number != number:
             _undo_open(store, head, timeline, number)
     for timeline, number in leftovers(store, head, repo):
         undo_rows(store, timeline, number)
@@ -84,7 +85,7 @@ def _check_open(head: Head, repo: str) -> Iterator[Inconsistency]:
     for timeline, number in _abandoned(head, repo):
         state = head.timelines[timeline]
         holder = f"was held by {describe_holder(state.lease.holder)}" if state.lease else "has no lease"
-        version = state.ref or "the default branch"
+        version = "a renaming" if state.gone else state.ref or "the default branch"
         yield Inconsistency("open", "", f"transaction {number} of {version} {holder}")
 
 

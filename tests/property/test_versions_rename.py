@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from codequarry.ingest.fsck.catalog import mend_catalog
 from codequarry.ingest.fsck.versions import check_version
 from codequarry.ingest.garbage_collection.collector import collect_history
 from codequarry.ingest.removal.removal import remove_repository, remove_version
@@ -434,3 +435,32 @@ def test_the_copy_reports_its_progress(origin):
     assert copying[0].files_done == 0
     assert copying[-1].files_done > 8
     assert {progress.repo for progress in copying} == {"better"}
+
+
+@pytest.mark.parametrize("clean", ["fsck", "repos rm"])
+def test_what_an_abandoned_rename_left_goes_without_another_rename(origin, make_dying_store, clean):
+    workshop, store = origin.workshop, origin.workshop.store
+    before = everything(workshop, "project", origin.heads)
+    with pytest.raises(StoreUnavailable):
+        rename_repository("project", "better", replace(workshop, store=make_dying_store(store, 1, "before", "retire")))
+    drafts = [key for key, state in read_head(store).timelines.items() if not state.published]
+    assert len(drafts) > 2
+    assert set(drafts) & stored_timelines(workshop)
+    if clean == "fsck":
+        mend_catalog(store, "better", "", 0)
+    else:
+        remove_repository("better", store, workshop.settings)
+    assert everything(workshop, "project", origin.heads) == before
+    assert_all_rows_are_owned(workshop)
+
+
+def test_a_run_on_the_new_name_passes_over_the_drafts_of_a_rename(origin, make_dying_store):
+    workshop, store = origin.workshop, origin.workshop.store
+    before = everything(workshop, "project", origin.heads)
+    with pytest.raises(StoreUnavailable):
+        rename_repository("project", "better", replace(workshop, store=make_dying_store(store, 1, "before", "retire")))
+    for ref in (None, TOPIC):
+        report = index_repository(IndexRequest(origin.repository.origin, ref, "better"), workshop)
+        assert not report.changed
+    rename_repository("project", "better", workshop)
+    check_renamed(origin, before, "project", "better")

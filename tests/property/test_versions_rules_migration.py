@@ -23,6 +23,7 @@ from codequarry.ingest.migration.note import unfinished_migrations
 from codequarry.ingest.removal.removal import remove_repository
 from codequarry.ingest.request.index_request import IndexReport, IndexRequest, Workshop
 from codequarry.ingest.run.pipeline import index_repository
+from codequarry.ingest.run.rename import rename_repository
 from codequarry.search_api.answers.json import to_json
 from codequarry.search_api.query.request import SearchRequest
 from codequarry.search_api.search.backend import Backend
@@ -278,6 +279,66 @@ def test_strides_are_joined_for_a_model_without_a_length_limit(make_repository, 
     with place.opened() as moved, other.opened() as made:
         assert_same(moved, made)
         assert all(chunk[-1] is None for version in described(moved).values() for chunk in version["chunks"])
+
+
+def renamed(place: Place, old: str, new: str, embedding: dict[str, Any] = OLD) -> None:
+    """Rename a repository as `codequarry repos rename` does."""
+    settings = place.settings(embedding)
+    with closing(editions_of(settings)) as editions:
+        index = open_index_to_write(settings, editions)
+    with closing(index):
+        rename_repository(old, new, Workshop(index.store, index.embedder, settings))
+
+
+def test_a_renamed_repository_moves_with_all_its_commits(make_repository, place):
+    grown(make_repository, place)
+    renamed(place, "project", "better")
+    with place.opened() as index:
+        before, versions = lives(index), described(index)
+    assert len(versions) == 4
+    place.migrate(NEW)
+    with place.opened(NEW) as moved:
+        assert lives(moved) == before
+        assert described(moved) == versions
+
+
+class WithoutVectors:
+    """A store whose embedding cache knows nothing."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def cached_vectors(self, _: Any) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize("store", [lambda store: store, WithoutVectors], ids=["with vectors", "without vectors"])
+def test_a_rename_copies_strides_with_their_vectors(make_repository, here, store):
+    """The cache of a cluster may lack vectors of rows; they are made again from the rows' text."""
+
+    def by_text(index: OpenIndex) -> dict[tuple[Any, ...], bytes]:
+        history = (stored for key in published(read_head(index.store)) for stored in index.store.history(key))
+        rows = [stored.row for stored in history if isinstance(stored, StoredRow)]
+        known = index.store.cached_vectors(row.vector_key for row in rows)
+        strides = ((row.chunk.stride_info.stride_index if row.chunk.stride_info else 0, row) for row in rows)
+        return {(row.chunk.path, row.chunk.text, at): known[row.vector_key].tobytes() for at, row in strides}
+
+    repository = make_repository("project", FILES)
+    here.index(repository.origin, WINDOWED)
+    repository.remove("long.py")
+    repository.commit("no long file")
+    here.index(repository.origin, WINDOWED)
+    settings = here.settings(WINDOWED)
+    with closing(editions_of(settings)) as editions:
+        index = open_index_to_write(settings, editions)
+    with closing(index):
+        before = by_text(index)
+        assert any(stride for _, _, stride in before)
+        rename_repository("project", "better", Workshop(store(index.store), index.embedder, settings))
+        assert by_text(index) == before
 
 
 def test_an_index_can_move_twice_and_back(make_repository, place):
