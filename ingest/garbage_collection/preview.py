@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from codequarry.ingest.garbage_collection.collector import apply_cut, plan_cuts
 from codequarry.ingest.garbage_collection.sweeps import utc_now
@@ -52,12 +53,11 @@ def preview_collection(
 
 def _freed(store: RowReader, head: Head, after: Head, repos: Iterable[str]) -> Iterator[StoredRow | StoredFile]:
     for timeline in (key for repo in repos for key in head.of_repo(repo)):
+        stored = chain.from_iterable(map(store.history, with_logs([timeline])))
         if timeline not in after.timelines:
-            for part in with_logs([timeline]):
-                yield from store.history(part)
+            yield from stored
         elif after.timelines[timeline].floor:
             extent = TimelineExtent.of(after, timeline)
-            for item in (item for part in with_logs([timeline]) for item in store.history(part)):
-                born = item.row.born if isinstance(item, StoredRow) else item.record.born
-                if item.died not in head.aborted and extent.frees(born, item.died):
+            for item in stored:
+                if item.died not in head.aborted and extent.frees(item.born, item.died):
                     yield item

@@ -38,11 +38,8 @@ def lost_commits(mirror: Mirror, commit: str, previous: str) -> tuple[str, ...] 
     """
     if previous in ("", commit):
         return ()
-    try:
-        found = _rev_list(mirror, f"--max-count={MAX_COMMITS + 1}", previous, f"^{commit}")
-    except GitError:
-        return None
-    return tuple(found) if len(found) <= MAX_COMMITS else None
+    found = commits_of(mirror, previous, f"^{commit}", most=MAX_COMMITS + 1)
+    return None if found is None or len(found) > MAX_COMMITS else tuple(found)
 
 
 def commits_of(mirror: Mirror, *tips: str, most: int | None = None) -> list[str] | None:

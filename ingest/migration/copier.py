@@ -105,7 +105,7 @@ class Copier:
             self._new.retire(extent.timeline, number, deaths[number], ())
         self._new.refresh()
         if not self._agrees(extent):
-            held = {_born(stored) for stored in self._new.history(extent.timeline)}
+            held = {stored.born for stored in self._new.history(extent.timeline)}
             self._copy_again(replace(extent, after=-1), held)
 
     def _write(self, batches: "_Batches", rows: list[ChunkRow], records: list[FileRecord]) -> None:
@@ -171,10 +171,6 @@ class Copier:
                     f"the copy of transaction {number} has {tally.rows} rows of {tally.files} files instead of "
                     f"{rows} of {files}; run the command again"
                 )
-
-
-def _born(stored: StoredRow | StoredFile) -> int:
-    return stored.row.born if isinstance(stored, StoredRow) else stored.record.born
 
 
 class _Batches:

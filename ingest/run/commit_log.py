@@ -85,7 +85,7 @@ def _decide(
         return LogPlan(rules, "", retired=_paths(_live(store, head, before)), mask=None)
     # Without a digest, the log stays as it is, and the next transaction writes it anew.
     unreadable = LogPlan(rules, "", mask=None)
-    if not is_readable or commits_of(mirror, commit, most=1) is None:
+    if not is_readable or mirror.commit_of(commit) is None:
         return unreadable
     if before is None or before.log_rules != rules.digest:
         # Other rules make other documents: the log is written anew.

@@ -93,11 +93,12 @@ def _index_versions(old: str, new: str, origin: str, workshop: Workshop, observe
     """Index the newest commit of each version under the new name; return the versions that are gone."""
     lost: list[str] = []
     head = read_head(workshop.store)
+    overtaken = _overtaken(head, old, new)
     for ref in _versions(head, old):
         key = ref.key if ref else ""
         current = current_timeline(head, old, key)
         once = current is not None and head.timelines[current].expiring_since
-        again = NO_PATH if key in _overtaken(head, old, new) else frozenset[str]()
+        again = NO_PATH if key in overtaken else frozenset[str]()
         request = IndexRequest(origin, ref, new, forced=again, wish="once" if once else "lasting")
         try:
             index_repository(request, workshop, observe)

@@ -22,7 +22,8 @@ from codequarry.shared.store.port import Store
 from codequarry.shared.timestamps import now
 from codequarry.shared.versions.commit_log import log_timeline
 from codequarry.shared.versions.head import Head, Lease, Timeline
-from codequarry.shared.versions.renaming import begin_copies, check_drafts, replace_name, states_to_copy
+from codequarry.shared.versions.renaming import begin_copies, replace_name, states_to_copy
+from codequarry.shared.versions.transactions import check_held
 
 
 class MovedOn(Conflict):
@@ -53,7 +54,7 @@ class CopiedHistory:
             if states_to_copy(head, self.old) != self.seen:
                 raise MovedOn(f"'{self.old}' was indexed during the renaming; run the command again")
             if self.held:
-                check_drafts(head, self.held.holder, self.held.number, copied)
+                check_held(head, self.held.timeline, self.held.holder, self.held.number)
             return replace_name(head, self.old, new, copied), None
 
         # Noted before the copies can be seen; the chores leave them until no overlay lies on them.

@@ -1,8 +1,9 @@
 """Copies the rows and records of a timeline to a timeline of the repository's other name."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from codequarry.ingest.chunking.chunk_ids import chunk_id, digest
 from codequarry.ingest.chunking.lexical import embedded_text
@@ -45,7 +46,8 @@ class RowCopier:
         Raise LeaseHeld if the permit is lost, StoreError if the copy is not complete.
         """
         written = _Written()
-        for batch in _batches(self._kept(extent, written)):
+        kept = self._kept(extent, written)
+        while batch := list(islice(kept, BATCH_ROWS)):
             rows = [replace(stored.row, timeline=timeline) for stored in batch if isinstance(stored, StoredRow)]
             files = [replace(stored.record, timeline=timeline) for stored in batch if isinstance(stored, StoredFile)]
             self._write(rows, files)
@@ -60,12 +62,11 @@ class RowCopier:
 
     def _kept(self, extent: CopyExtent, written: _Written) -> Iterator[StoredRow | StoredFile]:
         for stored in self.store.history(extent.timeline):
-            born, path = _place(stored)
-            if not extent.has(born, stored.died):
+            if not extent.has(stored.born, stored.died):
                 continue
-            (written.rows if isinstance(stored, StoredRow) else written.files)[born] += 1
+            (written.rows if isinstance(stored, StoredRow) else written.files)[stored.born] += 1
             if (death := extent.death(stored.died)) < OPEN:
-                written.deaths[death].add(path)
+                written.deaths[death].add(stored.path)
             yield stored
 
     def _write(self, rows: Sequence[ChunkRow], files: Sequence[FileRecord]) -> None:
@@ -101,23 +102,6 @@ class RowCopier:
                     f"the copy of transaction {number} has {found.rows} rows of {found.files} files instead of "
                     f"{written.rows[number]} of {written.files[number]}, and {found.retirable} old rows; rename again"
                 )
-
-
-def _place(stored: StoredRow | StoredFile) -> tuple[int, str]:
-    if isinstance(stored, StoredRow):
-        return stored.row.born, stored.row.chunk.path
-    return stored.record.born, stored.record.path
-
-
-def _batches(kept: Iterable[StoredRow | StoredFile]) -> Iterator[list[StoredRow | StoredFile]]:
-    batch: list[StoredRow | StoredFile] = []
-    for stored in kept:
-        batch.append(stored)
-        if len(batch) >= BATCH_ROWS:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def renamed_row(row: ChunkRow, repo: str) -> ChunkRow:

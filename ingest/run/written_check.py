@@ -1,6 +1,7 @@
 """Checks what a transaction wrote, and sums up what it will publish."""
 
 from collections import Counter
+from collections.abc import Collection
 
 from codequarry.ingest.run.commit_log import WrittenLog
 from codequarry.ingest.transaction.lease import Held
@@ -23,27 +24,34 @@ class Miscounted(StoreError):
 
 def check_files(run: Run, held: Held, work: RunWork, done: Written) -> None:
     """Raise Miscounted unless the store holds what was planned, and no old rows on the changed paths (rule 6)."""
-    store, plan = run.workshop.store, work.plan
-    tally = store.tally(held.timeline, held.number, plan.retired, read_head(store).aborted)
+    plan = work.plan
     rows = done.rows + sum(file.rows for file in work.before.values())
-    if (tally.rows, tally.files, tally.retirable) == (rows, len(plan.changed), 0):
-        return
-    raise Miscounted(
-        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} files instead of {rows} of "
-        f"{len(plan.changed)}, and left {tally.retirable} old rows on the changed paths; it was undone, so run again"
-    )
+    _check(run, held, held.timeline, plan.retired, rows, len(plan.changed), "files", " on the changed paths")
 
 
 def check_commits(run: Run, held: Held, log: WrittenLog) -> None:
     """Raise Miscounted unless the store holds the commits that were written, and none of those that were lost."""
-    store, retired = run.workshop.store, log.plan.retired
-    tally = store.tally(log_timeline(held.timeline), held.number, retired, read_head(store).aborted)
-    if (tally.rows, tally.files, tally.retirable) == (log.rows, log.files, 0):
-        return
-    raise Miscounted(
-        f"transaction {held.number} wrote {tally.rows} rows of {tally.files} documents of commits instead of "
-        f"{log.rows} of {log.files}, and left {tally.retirable} old rows; it was undone, so run again"
-    )
+    timeline = log_timeline(held.timeline)
+    _check(run, held, timeline, log.plan.retired, log.rows, log.files, "documents of commits")
+
+
+def _check(
+    run: Run,
+    held: Held,
+    timeline: int,
+    retired: Collection[str],
+    rows: int,
+    files: int,
+    what: str,
+    place: str = "",
+) -> None:
+    store = run.workshop.store
+    tally = store.tally(timeline, held.number, retired, read_head(store).aborted)
+    if (tally.rows, tally.files, tally.retirable) != (rows, files, 0):
+        raise Miscounted(
+            f"transaction {held.number} wrote {tally.rows} rows of {tally.files} {what} instead of {rows} of {files}, "
+            f"and left {tally.retirable} old rows{place}; it was undone, so run again"
+        )
 
 
 def summarise(run: Run, record: TransactionRecord, work: RunWork, done: Written) -> Summary:

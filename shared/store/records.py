@@ -83,6 +83,16 @@ class StoredRow:
     row: ChunkRow
     died: int
 
+    @property
+    def born(self) -> int:
+        """The number that wrote it."""
+        return self.row.born
+
+    @property
+    def path(self) -> str:
+        """The path of its file."""
+        return self.row.chunk.path
+
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
@@ -90,6 +100,16 @@ class StoredFile:
 
     record: FileRecord
     died: int
+
+    @property
+    def born(self) -> int:
+        """The number that wrote it."""
+        return self.record.born
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.record.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from codequarry.shared.errors import Conflict
 from codequarry.shared.versions.head import Head, Timeline
-from codequarry.shared.versions.transactions import abort_open, begin, check_held, new_timeline
+from codequarry.shared.versions.transactions import begin, drop_name, new_timeline
 
 
 def begin_copies(
@@ -35,11 +35,6 @@ def states_to_copy(head: Head, repo: str) -> Mapping[int, Timeline]:
     return {key: replace(state, lease=None, expiring_since="") for key, state in states.items() if state.published}
 
 
-def check_drafts(head: Head, holder: str, number: int, copies: Iterable[int]) -> None:
-    """Raise Conflict unless the drafts are still there and ``holder`` has their lease."""
-    check_held(head, min(copies), holder, number)
-
-
 def replace_name(head: Head, old: str, new: str, copied: Mapping[int, Timeline]) -> Head:
     """Publish copies under the name ``new``, and take the timelines of ``old`` away from readers and runs.
 
@@ -50,15 +45,11 @@ def replace_name(head: Head, old: str, new: str, copied: Mapping[int, Timeline])
         raise Conflict(f"'{new}' was removed during the renaming; run the command again")
     leases = (head.timelines[key].lease for key in copied)
     written = {lease.number for lease in leases if lease}
-    leaving = set(head.of_repo(old))
-    head = abort_open(head, leaving)
-    gone = {
-        key: replace(head.timelines[key], ref="", former="", expiring_since="", lease=None, gone=True)
-        for key in leaving
-    }
+    for timeline in head.of_repo(old):
+        head = drop_name(head, timeline)
     return replace(
         head,
         open={number: timeline for number, timeline in head.open.items() if number not in written},
-        timelines={**head.timelines, **gone, **copied},
+        timelines={**head.timelines, **copied},
         defaults={name: timeline for name, timeline in head.defaults.items() if name != old},
     )

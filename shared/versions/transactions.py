@@ -235,7 +235,7 @@ def drop_unused(head: Head, published: Mapping[int, int]) -> tuple[Head, frozens
 
 def drop_name(head: Head, timeline: int) -> Head:
     """Take away a timeline's version and lease; from now on, only the overlays that lie on it read it."""
-    ended = abort_open(head, {timeline})
+    ended = _abort_open(head, {timeline})
     state = replace(head.timelines[timeline], ref="", former="", expiring_since="")
     return _with_timeline(ended, timeline, replace(state, lease=None, gone=True))
 
@@ -247,7 +247,7 @@ def retire_version(head: Head, timeline: int, at: str) -> Head:
     """
     state = head.timelines[timeline]
     former = replace(state, ref="", lease=None, former=state.ref, expiring_since=at)
-    return _with_timeline(abort_open(head, {timeline}), timeline, former)
+    return _with_timeline(_abort_open(head, {timeline}), timeline, former)
 
 
 def keep_version(head: Head, timeline: int, expiring_since: str) -> Head:
@@ -268,10 +268,10 @@ def rename_default(head: Head, repo: str, branch: str) -> Head:
 
 def _without(head: Head, gone: Collection[int]) -> Head:
     kept = {key: state for key, state in head.timelines.items() if key not in gone}
-    return replace(abort_open(head, gone), timelines=kept)
+    return replace(_abort_open(head, gone), timelines=kept)
 
 
-def abort_open(head: Head, timelines: Collection[int]) -> Head:
+def _abort_open(head: Head, timelines: Collection[int]) -> Head:
     """Abort the open numbers of some timelines, so that late writers stay hidden."""
     orphaned = {number for number, timeline in head.open.items() if timeline in timelines}
     still_open = {number: timeline for number, timeline in head.open.items() if number not in orphaned}
