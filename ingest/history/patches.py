@@ -21,13 +21,16 @@ _KEY_LINE = re.compile(r"\s*[\"']?[A-Za-z0-9+/]{40,}={0,2}(?:\\n)?[\"']?,?\s*")
 
 @dataclass(frozen=True, slots=True)
 class PatchLine:
-    """A line of a patch and its number in the old or new file; ``heading`` is the declaration that git names."""
+    """A line of a patch, and the declaration that git names as its ``heading``.
+
+    ``old`` and ``new`` are the numbers that the next line of the old and of the new file has at this place.
+    """
 
     sign: str
     text: str
-    number: int
+    old: int
+    new: int
     heading: str
-    other: int
 
     @property
     def shown(self) -> str:
@@ -69,8 +72,7 @@ def _lines(text: str) -> Iterator[PatchLine]:
         if sign == "@" and (header := _HEADER.match(line)):
             old, new, heading = int(header[1]), int(header[2]), header[3][:LONGEST_LINE].strip()
         elif sign in (ADDED, REMOVED, KEPT) and sign:
-            number, other = (old, new) if sign == REMOVED else (new, old)
-            yield PatchLine(sign, rest if len(rest) <= LONGEST_LINE else LEFT_OUT, number, heading, other)
+            yield PatchLine(sign, rest if len(rest) <= LONGEST_LINE else LEFT_OUT, old, new, heading)
             old += sign != ADDED
             new += sign != REMOVED
 
@@ -123,7 +125,7 @@ def _parts(lines: Sequence[_MarkedLine]) -> Iterator[list[_MarkedLine]]:
 def _piece(part: Sequence[_MarkedLine]) -> PatchPiece:
     lines = [line for line, _ in part]
     # A removed line stands before the line of the new file that has its place.
-    places = [max(1, line.other if line.sign == REMOVED else line.number) for line in lines]
+    places = [max(1, line.new) for line in lines]
     text = "\n".join(shown for run in _runs(lines) for shown in (_header(run), *(line.shown for line in run)))
     headings = tuple(dict.fromkeys(line.heading for line in lines if line.heading))
     return PatchPiece(text + "\n", min(places), max(places), headings, any(masked for _, masked in part))
@@ -142,21 +144,12 @@ def _runs(lines: Sequence[PatchLine]) -> Iterator[list[PatchLine]]:
 
 
 def _follows(line: PatchLine, before: PatchLine) -> bool:
-    return _ends(before) == _starts(line)
-
-
-def _starts(line: PatchLine) -> tuple[int, int]:
-    """Return the numbers of the next old and new line before this line."""
-    return (line.number, line.other) if line.sign == REMOVED else (line.other, line.number)
-
-
-def _ends(line: PatchLine) -> tuple[int, int]:
-    old, new = _starts(line)
-    return (old + 1, new) if line.sign == REMOVED else (old, new + 1)
+    is_removal = before.sign == REMOVED
+    return (line.old, line.new) == (before.old + is_removal, before.new + (not is_removal))
 
 
 def _header(run: Sequence[PatchLine]) -> str:
-    old, new = _starts(run[0])
+    old, new = run[0].old, run[0].new
     removed = sum(line.sign == REMOVED for line in run)
     added = len(run) - removed
     # git gives the line before the place at which nothing stands.
