@@ -1,4 +1,4 @@
-"""The ids of chunks, in a module of their own so that computing them loads no grammars."""
+"""The ids and hashes of chunks, in a module of their own so that computing them loads no grammars."""
 
 import hashlib
 
@@ -12,4 +12,9 @@ def chunk_id(repo: str, path: str, blob: str, ordinal: int, part: str | None) ->
 
 def digest(identity: tuple[str, ...]) -> str:
     """Return an id made of all the parts."""
-    return hashlib.sha256("\0".join(identity).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return content_hash("\0".join(identity))[:32]
+
+
+def content_hash(text: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,8 +1,6 @@
 """Cuts a file version into chunks; the entry point of this package."""
 
-import hashlib
-
-from codequarry.ingest.chunking.chunk_ids import chunk_id
+from codequarry.ingest.chunking.chunk_ids import chunk_id, content_hash
 from codequarry.ingest.chunking.code import code_pieces
 from codequarry.ingest.chunking.grammar import spec_for
 from codequarry.ingest.chunking.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
@@ -55,7 +53,7 @@ def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> 
         start_char=text.char_starts[piece.start],
         end_char=text.char_starts[piece.end],
         text=body,
-        content_hash=_digest(body),
+        content_hash=content_hash(body),
         ordinal=ordinal,
         symbol_kind=piece.kind,
         symbol_name=piece.name,
@@ -80,10 +78,6 @@ def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> 
         complexity_score=piece.complexity,
         encoding=source.encoding,
     )
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def plain_pieces(language: str, text: SourceText, sizes: Sizes) -> list[Piece]:

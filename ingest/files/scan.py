@@ -101,7 +101,7 @@ class PathRules:
         self._names_skipped = _names_skipped(scan)
         self.secrets = SecretRules.of(settings.secrets, allow_lines)
         self.warnings = _shortened((*unread, *self._ignore.warnings, *warnings_of_allow_file(ALLOW_FILE, allow_lines)))
-        self._content_rules = _digest(
+        self._content_rules = rules_digest(
             SCANNER_VERSION,
             CHUNKER_VERSION,
             settings.chunking.model_dump_json(),
@@ -109,7 +109,7 @@ class PathRules:
             scan.skip_minified,
             self.secrets.digest,
         )
-        digest = _rules_digest(settings, self._content_rules, ignore_lines)
+        digest = _digest_of_settings(settings, self._content_rules, ignore_lines)
         self.digest = MASKED + digest if self.secrets.is_on else digest
 
     def decide(self, entry: TreeEntry) -> FileTask:
@@ -120,11 +120,11 @@ class PathRules:
         found = self._skip(entry, kind, language, wanted, ignored_by)
         if found:
             reason, detail = found
-            return FileTask(entry.path, entry.blob, entry.size, _digest(reason), reason, detail, language)
+            return FileTask(entry.path, entry.blob, entry.size, rules_digest(reason), reason, detail, language)
         labels = self._labels_of(entry.path)
         # If the name does not indicate a language, the first line may, and that language may be switched off.
         allowed = self._languages_on if language is None else None
-        rules = _digest(self._content_rules, language, allowed, kind, labels, wanted)
+        rules = rules_digest(self._content_rules, language, allowed, kind, labels, wanted)
         return FileTask(
             entry.path, entry.blob, entry.size, rules, language=language, kind=kind, labels=labels, wanted=wanted
         )
@@ -191,14 +191,14 @@ def _names_skipped(scan: "ScanSettings") -> frozenset[str]:
     return frozenset(reason for reason, is_on in switches.items() if is_on)
 
 
-def _rules_digest(settings: "SettingsModel", content_rules: str, ignore_lines: Sequence[str]) -> str:
+def _digest_of_settings(settings: "SettingsModel", content_rules: str, ignore_lines: Sequence[str]) -> str:
     path_rules = [rule.model_dump_json() for rule in settings.path_rules]
     # The settings of the log change no file, but a run must bring the log up to date.
     sections = tuple(section.model_dump_json() for section in (settings.scan, settings.languages, settings.history))
-    return _digest(GLOBS_VERSION, content_rules, *sections, *path_rules, *ignore_lines)
+    return rules_digest(GLOBS_VERSION, content_rules, *sections, *path_rules, *ignore_lines)
 
 
 @lru_cache(maxsize=4096)
-def _digest(*parts: Hashable) -> str:
+def rules_digest(*parts: Hashable) -> str:
     """Return the hash of values whose representation is the same in every run, cached because most files share it."""
     return sha256(repr(parts).encode()).hexdigest()[:16]

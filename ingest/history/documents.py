@@ -1,14 +1,13 @@
 """Turns commits into tasks for the reading processes, and there into documents: messages, and changed lines."""
 
-import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from codequarry.ingest.chunking.chunk_ids import digest
+from codequarry.ingest.chunking.chunk_ids import content_hash, digest
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.files.reader import PLAIN_TEXT, ContentTask, ReadFile, ReadPiece
 from codequarry.ingest.files.scan import FileTask
@@ -39,25 +38,21 @@ _ADDRESS = re.compile(r"(?:(?<!\s)\s+)?<[^<>\s@]+@[^<>\s]+>")
 
 @dataclass(frozen=True, slots=True)
 class CommitSource:
-    """What every document of a commit is made of: the commit without its changes, and the rules."""
+    """What every document of a commit is made of: the ``commit`` without its changes, and the rules."""
 
     repo: str
-    id: str
-    author: str
-    email: str
-    time: int
-    message: str
+    commit: ReadCommit
     emails: EmailRule
     secrets: SecretRules
 
     def safe_message(self) -> MaskedText:
         """Return the message without secrets and, unless they are kept, without e-mail addresses in angle brackets."""
-        return _safe_message(self.message, self.emails, self.secrets)
+        return _safe_message(self.commit.message, self.emails, self.secrets)
 
     def fields(self, message: str) -> dict[str, Any]:
         """Return the fields of a chunk that say which commit it is from."""
-        author, searched = _safe_author(self.author, self.email, self.emails, self.secrets)
-        seconds = min(max(self.time, 0), LAST_SECOND)
+        author, searched = _safe_author(self.commit.author, self.commit.email, self.emails, self.secrets)
+        seconds = min(max(self.commit.time, 0), LAST_SECOND)
         return {
             "commit_author": author,
             "commit_date": datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z"),
@@ -92,16 +87,7 @@ def commit_tasks(commit: ReadCommit, rules: LogRules, *, diffs: bool) -> Iterato
 
     A commit that changes too many files has only its message.
     """
-    source = CommitSource(
-        rules.repo,
-        commit.id,
-        commit.author,
-        commit.email,
-        commit.time,
-        commit.message,
-        rules.emails,
-        rules.paths.secrets,
-    )
+    source = CommitSource(rules.repo, replace(commit, changes=()), rules.emails, rules.paths.secrets)
     names = "\n".join(change.path for change in commit.changes[:NAMED_FILES])
     size = len(commit.message)
     yield MessageTask(message_path(commit.id), commit.id, size, rules.digest, source=source, names=names)
@@ -125,8 +111,8 @@ def _diff_task(change: FileChange, path: str, signs: str, source: CommitSource, 
     if decided.skip:
         return
     yield DiffTask(
-        path=diff_path(source.id, path),
-        blob=source.id,
+        path=diff_path(source.commit.id, path),
+        blob=source.commit.id,
         size=len(change.patch),
         rules=rules.digest,
         language=decided.language or PLAIN_TEXT,
@@ -162,7 +148,7 @@ class MessageTask(ContentTask):
             start_char=0,
             end_char=len(found.text),
             text=found.text,
-            content_hash=_digest(found.text),
+            content_hash=content_hash(found.text),
             context=self.names,
             masked=bool(found.secrets),
             **self.source.fields(found.text),
@@ -205,7 +191,7 @@ class DiffTask(ContentTask):
                 start_char=at,
                 end_char=at + len(piece.text),
                 text=piece.text,
-                content_hash=_digest(piece.text),
+                content_hash=content_hash(piece.text),
                 ordinal=ordinal,
                 symbol_part=f"{ordinal + 1}/{len(pieces)}" if len(pieces) > 1 else None,
                 context="\n".join(piece.headings),
@@ -226,7 +212,3 @@ def _ready(chunk: Chunk) -> ReadPiece:
 def document_id(repo: str, path: str, ordinal: int) -> str:
     """Return the id of a chunk of a document."""
     return digest((repo, path, str(ordinal), f"log {LOG_VERSION}"))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

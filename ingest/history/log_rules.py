@@ -1,10 +1,9 @@
 """The rules for a version's log: which commits it has, and what of them is indexed."""
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from codequarry.ingest.files.scan import PathRules
+from codequarry.ingest.files.scan import PathRules, rules_digest
 from codequarry.shared.authors import EmailRule
 
 if TYPE_CHECKING:  # the processes that read commits load no settings
@@ -38,5 +37,5 @@ class LogRules:
         """The hash of everything that decides what a log holds, or an empty string if it holds nothing."""
         if not self.commits:
             return ""
-        parts = (LOG_VERSION, self.diffs, self.most_files, self.most_lines, self.emails, self.paths.digest)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+        limits = (self.diffs, self.most_files, self.most_lines)
+        return rules_digest(LOG_VERSION, *limits, self.emails, self.paths.digest)
