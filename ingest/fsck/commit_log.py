@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from codequarry.ingest.fsck.files import Inconsistency
 from codequarry.ingest.git.ancestry import commits_of
 from codequarry.ingest.git.objects import Mirror
-from codequarry.shared.catalog.ledger import INCOMPLETE
+from codequarry.shared.catalog.ledger import INCOMPLETE, amend_transaction
 from codequarry.shared.store.port import DocumentStore, RowReader
 from codequarry.shared.versions.commit_log import message_path
 from codequarry.shared.versions.head import Head
@@ -40,11 +40,5 @@ def note_incomplete(store: DocumentStore, record: TransactionRecord, *, log: boo
 
     With ``log``, that import also writes the log of its timeline again.
     """
-    document = store.read_document(record.key)
-    if document is None:
-        return
-    body = {**document.body, "rules": record.rules.removesuffix(INCOMPLETE) + INCOMPLETE}
-    if log:
-        body["log_rules"] = ""
-    if body != document.body:
-        store.write_document(record.key, body, document.version)
+    without_log = {"log_rules": ""} if log else {}
+    amend_transaction(store, record, rules=record.rules.removesuffix(INCOMPLETE) + INCOMPLETE, **without_log)

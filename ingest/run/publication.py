@@ -28,7 +28,7 @@ from codequarry.ingest.transaction.plan import make_plan
 from codequarry.ingest.transaction.run_report import Run, RunWork
 from codequarry.ingest.transaction.version_removal import drafts_of, note_undos, retired, without_timelines
 from codequarry.ingest.transaction.writer import Writer, Written
-from codequarry.shared.catalog.ledger import note_incomplete_log, read_head, record_transaction
+from codequarry.shared.catalog.ledger import INCOMPLETE, amend_transaction, read_head, record_transaction
 from codequarry.shared.catalog.repositories import Summary, clear_progress, count_tokens
 from codequarry.shared.errors import (
     CodequarryError,
@@ -73,7 +73,7 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Wr
                 watch.say("history")
             log = write_log(run, held, heartbeat, log_plan, readers, done.tokens)
         if log.is_incomplete:
-            note_incomplete_log(store, record)
+            amend_transaction(store, record, log_rules=record.log_rules + INCOMPLETE)
         watch.say("publishing")
         heartbeat.check()
         _retire(run, held, work, log.plan)

@@ -96,13 +96,11 @@ def record_transaction(store: DocumentStore, record: TransactionRecord) -> None:
         store.write_document(record.key, asdict(record), None)
 
 
-def note_incomplete_log(store: DocumentStore, record: TransactionRecord) -> None:
-    """Note in the record of an open transaction that the next one must write the log of the timeline anew."""
+def amend_transaction(store: DocumentStore, record: TransactionRecord, **fields: str) -> None:
+    """Change fields of a stored record, if there still is one."""
     document = store.read_document(record.key)
-    if document is not None and not record.log_rules.endswith(INCOMPLETE):
-        store.write_document(
-            record.key, {**document.body, "log_rules": record.log_rules + INCOMPLETE}, document.version
-        )
+    if document is not None and (body := {**document.body, **fields}) != document.body:
+        store.write_document(record.key, body, document.version)
 
 
 def read_transaction(store: DocumentStore, timeline: int, number: int) -> TransactionRecord | None:
