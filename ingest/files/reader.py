@@ -1,5 +1,6 @@
 """Turns a blob's bytes into a file's verdict and its chunks, ready for embedding."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -47,12 +48,12 @@ class ReadFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ContentTask(FileTask):
+class ContentTask(FileTask, ABC):
     """A task that brings its content along and knows how to read it, in the process that it is sent to."""
 
+    @abstractmethod
     def read(self) -> ReadFile:
         """Return the outcome."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
