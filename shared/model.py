@@ -9,8 +9,10 @@ SymbolType = Literal[
 SYMBOL_TYPES: tuple[SymbolType, ...] = (
     "file", "class", "interface", "enum", "function", "method", "block", "documentation", "config", "commit", "diff",
 )  # fmt: skip
-# The types of chunks of code, which are all but those of commits.
-CODE_TYPES: tuple[SymbolType, ...] = SYMBOL_TYPES[:-2]
+# What is searched instead of code: messages of commits, and what commits changed.
+CommitDocument = Literal["commit", "diff"]
+COMMIT_DOCUMENTS: tuple[CommitDocument, ...] = ("commit", "diff")
+CODE_TYPES: tuple[SymbolType, ...] = tuple(name for name in SYMBOL_TYPES if name not in COMMIT_DOCUMENTS)
 KindOfFile = Literal["source", "test", "example", "generated", "vendored", "docs", "config", "lock"]
 KINDS_OF_FILE: tuple[KindOfFile, ...] = (
     "source", "test", "example", "generated", "vendored", "docs", "config", "lock",

@@ -125,9 +125,9 @@ def search(  # one parameter per flag: the signature is the documentation
 
 def _only_filters(context: typer.Context, types: Sequence[str]) -> str:
     """Return a query without words, which lists the newest commits; searches of code must have words."""
-    from codequarry.search_api.query.commit_filters import DOCUMENTS
+    from codequarry.shared.model import COMMIT_DOCUMENTS
 
-    if not set(types) & set(DOCUMENTS):
+    if not set(types) & set(COMMIT_DOCUMENTS):
         context.fail("Missing argument 'QUERY'.")
     return " ".join(f"type:{name}" for name in types)
 

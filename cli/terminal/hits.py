@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from codequarry.cli.terminal.console import count, safe_line, short, write
 from codequarry.shared.control_characters import visible
 from codequarry.shared.identifiers import iter_tokens
+from codequarry.shared.model import COMMIT_DOCUMENTS
 
 if TYPE_CHECKING:
     from codequarry.search_api.answers.freshness import Freshness
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 # Language ids that Pygments knows by a different name.
 LEXERS = {"csharp": "c#", "shell": "bash", "config": "ini"}
-# Types of hits whose text is no part of a file.
-OF_COMMITS = ("commit", "diff")
 # Shorter words occur in almost every line, so they do not help to choose an excerpt.
 MIN_WORD = 3
 # A hit begins with its name and signature. Another excerpt must match this many more words to be shown instead.
@@ -203,7 +202,7 @@ def excerpt(hit: "Hit", query: str, height: int) -> Excerpt:
     shown = lines[start : start + height]
     while shown and not shown[-1].strip():
         shown.pop()
-    return Excerpt(0 if hit.symbol_type in OF_COMMITS else hit.start_line + start, tuple(shown))
+    return Excerpt(0 if hit.symbol_type in COMMIT_DOCUMENTS else hit.start_line + start, tuple(shown))
 
 
 def _best_start(lines: list[str], words: AbstractSet[str], height: int) -> int:

@@ -2,13 +2,13 @@
 
 from codequarry.ingest.chunking.comments import summary
 from codequarry.shared.identifiers import split_identifier, tokenize
-from codequarry.shared.model import Chunk, Tokens
+from codequarry.shared.model import COMMIT_DOCUMENTS, Chunk, Tokens
 from codequarry.shared.versions.commit_log import changed_path
 
 
 def lexical_tokens(chunk: Chunk) -> Tokens:
     """Return the chunk's lexical fields as the stores index them."""
-    if chunk.symbol_type in ("commit", "diff"):
+    if chunk.symbol_type in COMMIT_DOCUMENTS:
         return _tokens_of_commit(chunk)
     names = " ".join(dict.fromkeys(filter(None, (chunk.qualified_name, chunk.symbol_name, *chunk.defines))))
     return Tokens(
@@ -43,6 +43,6 @@ def embedded_text(chunk: Chunk) -> str:
     words = " ".join(split_identifier(chunk.symbol_name or ""))
     names = (chunk.qualified_name or "", chunk.signature or "", words if " " in words else "")
     # The path of a commit's row names the commit.
-    path = changed_path(chunk.path) if chunk.symbol_type in ("commit", "diff") else chunk.path
+    path = changed_path(chunk.path) if chunk.symbol_type in COMMIT_DOCUMENTS else chunk.path
     lines = (path, chunk.context, *names, about, chunk.text.rstrip())
     return "\n".join(filter(None, lines))

@@ -13,7 +13,7 @@ from codequarry.ingest.transaction.writer import WritePermit, stride_rows
 from codequarry.shared.embedding.cache import embed_with_cache
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import StoreError
-from codequarry.shared.model import Chunk, ChunkRow, FileRecord
+from codequarry.shared.model import COMMIT_DOCUMENTS, Chunk, ChunkRow, FileRecord
 from codequarry.shared.store.port import Store
 from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.snapshots import OPEN
@@ -118,6 +118,6 @@ def _renamed_id(chunk: Chunk, repo: str) -> str:
 
 
 def _id_in(chunk: Chunk, repo: str) -> str:
-    if chunk.symbol_type in ("commit", "diff"):
+    if chunk.symbol_type in COMMIT_DOCUMENTS:
         return document_id(repo, chunk.path, chunk.ordinal)
     return chunk_id(repo, chunk.path, chunk.blob, chunk.ordinal, chunk.symbol_part)

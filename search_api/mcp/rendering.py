@@ -8,8 +8,8 @@ from codequarry.search_api.answers.absence import LEFT_OUT_IF_NONE
 from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import NOT_REFRESHED, Freshness
 from codequarry.search_api.answers.hits import Hit, HitVariant, HitVersion, SearchAnswer
-from codequarry.search_api.query.commit_filters import DOCUMENTS
 from codequarry.shared.control_characters import visible_line
+from codequarry.shared.model import COMMIT_DOCUMENTS
 
 # Longer hits are truncated, with a note on how to read the rest. Chunks are seldom longer.
 MAX_HIT_LINES = 80
@@ -105,14 +105,16 @@ def _state(entry: Freshness) -> str:
 def _render_hit(hit: Hit) -> str:
     lines = _lines(hit.text)
     head = visible_line(f"{hit.repo} {hit.path}:{hit.start_line}-{hit.end_line}")
-    if hit.symbol_type in DOCUMENTS:
+    if hit.symbol_type in COMMIT_DOCUMENTS:
         head = _commit_head(hit)
     elif symbol := _symbol(hit):
         head += f"  {hit.symbol_type} {visible_line(symbol)}"
     shown = lines[:MAX_HIT_LINES]
     if len(lines) > len(shown):
         more = f"… {len(lines) - len(shown)} more lines"
-        shown.append(more if hit.symbol_type in DOCUMENTS else f"{more}: read_file from {hit.start_line + len(shown)}")
+        shown.append(
+            more if hit.symbol_type in COMMIT_DOCUMENTS else f"{more}: read_file from {hit.start_line + len(shown)}"
+        )
     return "\n".join((f"{head}  ({hit.score:.2f})", *_render_versions(hit), *shown))
 
 

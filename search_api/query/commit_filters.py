@@ -4,16 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal
 
 from codequarry.shared.authors import searched_forms
 from codequarry.shared.errors import UnknownName, UsageError
-from codequarry.shared.model import CommitFilters
+from codequarry.shared.model import COMMIT_DOCUMENTS, CommitDocument, CommitFilters
 
-CommitDocument = Literal["commit", "diff"]
 CODE = "code"
-DOCUMENTS: tuple[CommitDocument, ...] = ("commit", "diff")
-TYPES: tuple[str, ...] = (CODE, *DOCUMENTS)
+TYPES: tuple[str, ...] = (CODE, *COMMIT_DOCUMENTS)
 TYPE, AUTHOR, SINCE, UNTIL = "type", "author", "since", "until"
 # The filters that have a meaning only for commits.
 OF_COMMITS: tuple[str, ...] = (AUTHOR, SINCE, UNTIL)
@@ -60,7 +57,7 @@ def _documents(types: Sequence[str]) -> tuple[CommitDocument, ...]:
             raise UnknownName(TYPE, name, TYPES)
     if CODE in types and len(set(types)) > 1:
         raise UsageError("a search covers code or commits, not both; give type:code, or type:commit and type:diff")
-    return tuple(name for name in DOCUMENTS if name in types)
+    return tuple(name for name in COMMIT_DOCUMENTS if name in types)
 
 
 def day_of(name: str, text: str, today: date) -> int:

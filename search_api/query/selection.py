@@ -11,7 +11,6 @@ from codequarry.search_api.query.commit_filters import (
     TYPE,
     UNTIL,
     AskedCommits,
-    CommitDocument,
     asked_commits,
 )
 from codequarry.search_api.query.filters import MAX_FILTER_VALUES, VERSION_FILTERS, FilterValues
@@ -19,7 +18,7 @@ from codequarry.search_api.query.language import Clause, kind_field, language_id
 from codequarry.search_api.query.names import Name, split_name
 from codequarry.search_api.query.version_query import SpecifierKind, VersionQuery, VersionSpecifier
 from codequarry.shared.errors import UsageError
-from codequarry.shared.model import Filters, PathGlobs
+from codequarry.shared.model import CommitDocument, Filters, PathGlobs
 from codequarry.shared.versions.commit_log import log_globs
 
 _GLOB = "*?["

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codequarry.search_api.answers.hits import Blend
-from codequarry.search_api.query.commit_filters import DOCUMENTS
 from codequarry.search_api.query.plan import QueryPlan
 from codequarry.search_api.ranking.bm25f import Statistics, lexical_scorer
 from codequarry.search_api.ranking.declarations import Declarations, of_several_versions
@@ -24,7 +23,7 @@ from codequarry.search_api.ranking.signals import (
     phrase_signal,
     semantic_signal,
 )
-from codequarry.shared.model import Candidate, Chunk, KindOfFile, SymbolType
+from codequarry.shared.model import COMMIT_DOCUMENTS, Candidate, Chunk, KindOfFile, SymbolType
 from codequarry.shared.store.records import Recall
 
 # Mean reciprocal rank for the 152 development questions with the default model (bench/ranking.py): .620 at 0.4 and 0.6,
@@ -234,7 +233,7 @@ def _crowding(ranked: Sequence[Ranked]) -> list[int]:
         is_copy = text in texts and not item.signals.definition
         # Two commits with the same message are two facts, and lines that a commit removed have no place in the file.
         repeats = is_copy or any(is_redundant(chunk, other) for other in others)
-        if repeats and chunk.symbol_type not in DOCUMENTS:
+        if repeats and chunk.symbol_type not in COMMIT_DOCUMENTS:
             crowding.append(LAST)
             continue
         texts.add(text)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from codequarry.search_api.answers.freshness import IMPORTING
-from codequarry.search_api.query.commit_filters import DOCUMENTS, shown_day
+from codequarry.search_api.query.commit_filters import shown_day
 from codequarry.search_api.query.plan import QueryPlan
 from codequarry.search_api.versions.freshness import RepositoryState
-from codequarry.shared.model import Candidate, CommitFilters, Filters, PathGlobs
+from codequarry.shared.model import COMMIT_DOCUMENTS, Candidate, CommitFilters, Filters, PathGlobs
 
 # Minimum similarity of a suggested name to the name or word in the query (difflib's ratio).
 MIN_LIKENESS = 0.75
@@ -42,7 +42,7 @@ def why_empty(
         return Emptiness(NOTHING_INDEXED, "index a repository: codequarry index PATH_OR_URL")
     guess = did_you_mean(plan, near)
     filters = plan.selection.filters
-    if plan.selection.documents and not count(Filters(terms=(("symbol_type", DOCUMENTS),))):
+    if plan.selection.documents and not count(Filters(terms=(("symbol_type", COMMIT_DOCUMENTS),))):
         return Emptiness("no commits are indexed here", "set [history] commits above 0 and index again")
     if filters != Filters() and not count(filters):
         return Emptiness(f"filter leaves nothing: {_blame(filters, count)}", guess or "remove or change a filter")
@@ -60,7 +60,7 @@ def _blame(filters: Filters, count: CountMatches) -> str:
 
 def _single_filters(filters: Filters) -> Iterable[tuple[str, Filters]]:
     for name, values in filters.terms:
-        shown = "type" if name == "symbol_type" and set(values) <= set(DOCUMENTS) else name
+        shown = "type" if name == "symbol_type" and set(values) <= set(COMMIT_DOCUMENTS) else name
         yield f"{shown} = {', '.join(values)}", Filters(terms=((name, values),))
     for name, values in filters.excluded:
         yield f"{name} is not {', '.join(values)}", Filters(excluded=((name, values),))

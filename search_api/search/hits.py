@@ -7,11 +7,10 @@ from urllib.parse import quote, urlsplit
 
 from codequarry.search_api.answers.hits import CodeChunk, Explanation, Hit, NearChunk, VersionedChunk
 from codequarry.search_api.answers.json import adapter
-from codequarry.search_api.query.commit_filters import DOCUMENTS
 from codequarry.search_api.ranking.scoring import Ranked
 from codequarry.search_api.search.placement import HitPlacement
 from codequarry.search_api.versions.views import View
-from codequarry.shared.model import Candidate, Chunk
+from codequarry.shared.model import COMMIT_DOCUMENTS, Candidate, Chunk
 from codequarry.shared.store.records import Recall
 from codequarry.shared.versions.commit_log import changed_path
 
@@ -54,7 +53,7 @@ def code_chunk(chunk: Chunk) -> CodeChunk:
 
 
 def _versioned_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str, Any]:
-    if chunk.symbol_type in DOCUMENTS:
+    if chunk.symbol_type in COMMIT_DOCUMENTS:
         return _commit_fields(chunk, view, origin)
     return {
         **_fields(chunk),
