@@ -37,6 +37,8 @@ class Chunk:
     Lines count from 1, both ends inclusive; characters from 0 in the decoded file, end exclusive. ``text`` is the
     file's own text of those lines, with line endings. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
 
+    ``relations`` has its definitions and references, as ``relations.py`` encodes them.
+
     Commits are chunks too: a message, or what a commit changed in a file. Their ``blob`` is the commit, their ``path``
     is one of ``commit_log.py``, and the last five fields are set. ``author`` is what the author filter reads: name and,
     as the settings permit, e-mail address, in lower case. ``commit_day`` counts days since 1970, in UTC.
@@ -79,6 +81,7 @@ class Chunk:
     complexity_score: float | None = None
     masked: bool = False
     encoding: str | None = None
+    relations: str = ""
     commit_author: str | None = None
     commit_date: str | None = None
     commit_message: str | None = None

@@ -77,6 +77,7 @@ def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> 
         kind_of_file=source.kind_of_file,
         complexity_score=piece.complexity,
         encoding=source.encoding,
+        relations=piece.relations,
     )
 
 

@@ -1,12 +1,12 @@
 """Cuts source code into pieces by the syntax tree."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, shorten
+from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, shorten, summary
 from codequarry.ingest.chunking.facts import (
     MAX_CALLS,
     MAX_DEFINES,
@@ -22,7 +22,9 @@ from codequarry.ingest.chunking.outline import Declaration, Outliner
 from codequarry.ingest.chunking.outline_items import Family, OutlineItem, items_of
 from codequarry.ingest.chunking.pieces import Cut, Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
+from codequarry.ingest.symbols.file_symbols import Captures, Described, FileNames, read_names
 from codequarry.shared.model import SymbolType
+from codequarry.shared.relations import encode
 
 # Cost of a row in which no statement begins: a part begins there only as a last resort.
 _NO_BORDER = 1_000
@@ -30,6 +32,8 @@ _NO_BORDER = 1_000
 _LICENSE = re.compile(r"\b(?:copyright|licen[cs]ed?|SPDX-License-Identifier|all rights reserved)\b", re.IGNORECASE)
 # Further imports used in a chunk add no information.
 _MAX_USES = 12
+# The documentation of each definition is shortened to this many characters; its chunk has all of it.
+MAX_SENTENCE = 120
 
 
 def code_pieces(spec: LanguageSpec, path: str, text: SourceText, sizes: Sizes) -> list[Piece] | None:
@@ -40,11 +44,36 @@ def code_pieces(spec: LanguageSpec, path: str, text: SourceText, sizes: Sizes) -
         return None
     root = tree.root_node
     declarations = Outliner(spec, text, sizes.target).declarations(root)
-    facts = collect_facts(grammar.captures(root), spec, text, declarations)
+    captures = grammar.captures(root)
+    facts = collect_facts(captures, spec, text, declarations)
+    package = spec.package(root, text.data, path)
+    names = _names(captures, spec, text, path, package, declarations)
     items = items_of(declarations, text, sizes)
-    file = _File(spec, text, sizes, root, facts, spec.package(root, text.data, path))
+    file = _File(spec, text, sizes, root, facts, names, package)
     ends = [item.row for item in items[1:]] + [text.rows]
     return [piece for item, end in zip(items, ends, strict=True) for piece in file.pieces(item, end)]
+
+
+def _names(
+    captures: Captures,
+    spec: LanguageSpec,
+    text: SourceText,
+    path: str,
+    package: str | None,
+    declarations: Sequence[Declaration],
+) -> FileNames:
+    if spec.naming is None:
+        return FileNames()
+    return read_names(captures, spec.naming, text.data, path, package, dict(_described(declarations)))
+
+
+def _described(declarations: Sequence[Declaration]) -> Iterator[tuple[tuple[str, int], Described]]:
+    """Yield what the outline knows about each declaration, by its name and the byte at which it ends."""
+    for declaration in declarations:
+        if declaration.name:
+            about = Described(declaration.signature, summary(declaration.doc, MAX_SENTENCE), declaration.exported)
+            yield (declaration.name[-1], declaration.end_byte), about
+        yield from _described(declaration.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +85,7 @@ class _File:
     sizes: Sizes
     root: Node
     facts: Facts
+    names: FileNames
     package: str | None
 
     def pieces(self, item: OutlineItem, end: int) -> list[Piece]:
@@ -129,6 +159,8 @@ class _File:
         modules = dict.fromkeys(found.module for found in imports)
         dependencies = dict.fromkeys(filter(None, map(self.spec.dependency, modules)))
         body = piece.body_byte
+        symbols = self.names.between(start, end)
+        mentioned += tuple(reference.name for reference in symbols.references)
         return replace(
             piece,
             body_byte=body if body is not None and start <= body < end else None,
@@ -139,6 +171,7 @@ class _File:
             imports=tuple(modules),
             dependencies=tuple(dependencies),
             exports=self._exports(item, start, end),
+            relations=encode(symbols),
         )
 
     def _exports(self, item: OutlineItem, start: int, end: int) -> tuple[str, ...]:

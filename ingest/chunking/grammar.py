@@ -121,8 +121,9 @@ def _load(name: str, query: str) -> tuple[Language, Query]:
 
 def load_grammar(spec: LanguageSpec) -> Grammar | None:
     """Return the grammar of ``spec``, or None if the installation lacks it or has an incompatible version."""
+    names = spec.naming.query if spec.naming is not None else ""
     try:
-        language, query = _load(spec.grammar, spec.query)
+        language, query = _load(spec.grammar, spec.query + names)
     except (LookupError, ImportError, OSError, QueryError):
         return None
     return Grammar(spec, language, query)

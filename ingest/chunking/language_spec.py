@@ -6,6 +6,7 @@ from enum import Enum, auto
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.naming_rules import NamingRules
 from codequarry.shared.model import SymbolType
 
 
@@ -164,5 +165,7 @@ class LanguageSpec:
     """The source names the package, so it is shown as context; otherwise the path already shows it."""
     builtins: frozenset[str] = frozenset()
     """Built-in names of the language, which refer to nothing in a repository."""
+    naming: NamingRules | None = None
+    """How definitions and references are read; without it, a file has neither."""
     docstring: Callable[[Node, bytes], str] | None = None
     """Returns the doc string inside a body, if the language has doc strings."""

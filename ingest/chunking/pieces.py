@@ -103,3 +103,4 @@ class Piece:
     calls: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     complexity: float | None = None
+    relations: str = ""

@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, node_text, top_level
+from codequarry.ingest.symbols.languages.python import PYTHON_NAMES
 
 _QUERY = """
 (call function: [(identifier) @call (attribute attribute: (identifier) @call)])
@@ -136,4 +137,5 @@ PYTHON = LanguageSpec(
     exported=lambda name, signature, wrapped: not name.startswith("_"),
     package=_package,
     docstring=docstring,
+    naming=PYTHON_NAMES,
 )

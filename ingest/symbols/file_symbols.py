@@ -1,0 +1,270 @@
+"""Reads the definitions and references of a file from the captures of its query."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tree_sitter import Node
+
+from codequarry.ingest.symbols.name_resolution import NameResolution
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
+from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
+from codequarry.shared.relations import Definition, Reference, ReferenceKind, Symbols, Target
+
+# Generated tables have thousands; the first ones show what the file is about.
+MAX_DEFINITIONS = 20_000
+MAX_REFERENCES = 40_000
+# Longer names are mangled or minified.
+_MAX_NAME = 200
+# The node that defines a name is at most this far above it: `static int (*table[4])(void)`.
+_MAX_CLIMB = 8
+_MAX_SIGNATURE = 200
+
+Found = TypeVar("Found")
+Captures = Mapping[str, Sequence[Node]]
+
+# A mere mention counts only if the file shows what it means.
+_KNOWN = frozenset({"scope", "import"})
+# A place with several captures is a reference of the first of these kinds.
+_CAPTURED_KINDS: tuple[tuple[str, ReferenceKind], ...] = (
+    ("inherits", "inherits"),
+    ("implements", "implements"),
+    ("decorates", "decorates"),
+    ("call", "call"),
+    ("component", "call"),
+    ("type", "type"),
+    ("ref", "type"),
+    ("mention", "mention"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the outline of the file knows about a definition."""
+
+    signature: str = ""
+    doc: str = ""
+    exported: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileNames:
+    """The definitions and references of a file with the bytes at which their names begin, in file order."""
+
+    definitions: tuple[tuple[int, Definition], ...] = ()
+    references: tuple[tuple[int, Reference], ...] = ()
+
+    def between(self, start: int, end: int) -> Symbols:
+        """Return those that begin in a byte range."""
+        return Symbols(tuple(_between(self.definitions, start, end)), tuple(_between(self.references, start, end)))
+
+
+def _between(found: Sequence[tuple[int, Found]], start: int, end: int) -> Iterator[Found]:
+    first, last = (bisect_left(found, at, key=lambda item: item[0]) for at in (start, end))
+    return (item for _, item in found[first:last])
+
+
+@dataclass(slots=True)
+class _Named:
+    """A definition while the file is read; ``owner`` has the names that its head gives."""
+
+    at: int
+    name: str
+    name_node: Node
+    node: Node
+    kind: DefinitionKind
+    owner: Names
+    of_self: bool
+    path: Names = field(default=())
+
+
+def read_names(
+    captures: Captures,
+    rules: NamingRules,
+    data: bytes,
+    path: str,
+    package: str | None,
+    described: Mapping[tuple[str, int], Described],
+) -> FileNames:
+    """Return the names of a file. ``described`` is by name and by the byte at which the definition ends."""
+    named = _named(captures, rules, data)
+    scopes = _scopes(named, captures, rules, data)
+    imports = [(node, found) for node in captures.get("import", ()) for found in _imports(node, rules, data, path)]
+    stars = _bind(scopes, named, imports, captures, rules, data)
+    resolution = NameResolution(scopes, rules, rules.own_module(path, package), stars)
+    definitions = [(found.at, _definition(found, rules, data, described, resolution)) for found in named]
+    defined_at = {found.at for found in named}
+    references = _references(captures, rules, data, resolution, defined_at)
+    references += _import_references(imports, scopes)
+    references.sort(key=lambda item: item[0])
+    return FileNames(tuple(definitions[:MAX_DEFINITIONS]), tuple(references[:MAX_REFERENCES]))
+
+
+def _named(captures: Captures, rules: NamingRules, data: bytes) -> list[_Named]:
+    """Return the definitions in file order, each once."""
+    holders = (node.child_by_field_name("name") for node in captures.get("holder", ()))
+    nodes = [*captures.get("def", ()), *(name for name in holders if name is not None and name.type == "identifier")]
+    members = [node for node in captures.get("member", ()) if rules.is_member(node, data)]
+    found: dict[int, _Named] = {}
+    for capture, node in ((capture, node) for capture in (nodes, members) for node in capture):
+        start, end = node.start_byte, node.end_byte
+        defining = _defining_node(node, rules) if start < end <= start + _MAX_NAME and start not in found else None
+        if defining is not None:
+            kind = rules.definitions[defining.type]
+            owner = rules.owner_of(defining, data)
+            name = text_of(node, data).strip("\"'")
+            found[start] = _Named(start, name, node, defining, kind, owner, capture is members)
+    return [found[start] for start in sorted(found)]
+
+
+def _defining_node(name: Node, rules: NamingRules) -> Node | None:
+    node: Node | None = name
+    for _ in range(_MAX_CLIMB):
+        if node is None or node.type in rules.definitions:
+            return node
+        node = node.parent
+    return None
+
+
+def _scopes(named: Sequence[_Named], captures: Captures, rules: NamingRules, data: bytes) -> ScopeTree:
+    """Build the scopes; ``path`` of each is set from the outside in, because it contains the paths around it."""
+    own: dict[tuple[int, int], _Named] = {}
+    scopes: list[Scope] = []
+    for found in named:
+        if found.kind.has_members or found.kind.has_locals:
+            key = (found.node.start_byte, found.node.end_byte)
+            if key not in own:
+                own[key] = found
+                scopes.append(Scope(*key, (*found.owner, found.name), of_members=found.kind.has_members))
+    for node in captures.get("container", ()):
+        scopes.append(Scope(node.start_byte, node.end_byte, rules.container_of(node, data), of_members=True))
+    scopes += [Scope(node.start_byte, node.end_byte, (), of_members=False) for node in captures.get("scope", ())]
+    tree = ScopeTree(scopes, len(data))
+    for scope in tree.nested:
+        if scope.parent is not None:
+            scope.path = (*scope.parent.path, *scope.path)
+    for found in named:
+        found.path = (*_outside(found, tree).path, *found.owner, found.name)
+    return tree
+
+
+def _outside(found: _Named, tree: ScopeTree) -> Scope:
+    """Return the scope in which a definition binds its name."""
+    scope = tree.around(found.at)
+    if found.of_self:
+        return tree.type_around(found.at) or scope
+    if (found.kind.has_members or found.kind.has_locals) and scope.start == found.node.start_byte and scope.parent:
+        return scope.parent
+    return scope
+
+
+def _bind(
+    tree: ScopeTree,
+    named: Sequence[_Named],
+    imports: Sequence[tuple[Node, ImportedName]],
+    captures: Captures,
+    rules: NamingRules,
+    data: bytes,
+) -> tuple[str, ...]:
+    """Bind definitions, imports and locals in their scopes; return the modules of which every name is imported."""
+    stars: dict[str, None] = {}
+    for node, found in imports:
+        if found.name == "*":
+            stars[found.module] = None
+        elif found.name:
+            tree.around(node.start_byte).bindings.setdefault(found.name, found)
+    for item in named:
+        scope = tree.members_of(item.path[:-1]) if item.owner else _outside(item, tree)
+        if scope is not None:
+            scope.bindings.setdefault(item.name, Defined(item.path))
+    for node in captures.get("local", ()):
+        name = text_of(node, data)
+        scope = tree.around(node.start_byte)
+        binding: Binding = Local(node.start_byte, rules.type_of(node, data))
+        known = scope.bindings.get(name)
+        if known is None or (isinstance(known, Local) and (known.type is None or rules.last_binding_wins)):
+            scope.bindings[name] = binding
+    return tuple(stars)
+
+
+def _imports(node: Node, rules: NamingRules, data: bytes, path: str) -> Iterable[ImportedName]:
+    for found in rules.imports(node, data):
+        yield ImportedName(found.name, rules.module_of(found.module, path), found.member)
+
+
+def _definition(
+    found: _Named,
+    rules: NamingRules,
+    data: bytes,
+    described: Mapping[tuple[str, int], Described],
+    resolution: NameResolution,
+) -> Definition:
+    about = described.get((found.name, found.node.end_byte)) or Described()
+    names = rules.type_of(found.name_node, data)
+    node = found.node
+    end_row, end_column = node.end_point
+    return Definition(
+        path=found.path,
+        symbol_type=_symbol_type(found, resolution),
+        symbol_kind=_word(found, resolution),
+        line=found.name_node.start_point[0] + 1,
+        end_line=max(end_row + 1 - (end_column == 0), found.name_node.start_point[0] + 1),
+        exported=about.exported,
+        signature=(about.signature or _first_line(node, data))[:_MAX_SIGNATURE],
+        doc=about.doc,
+        type=resolution.resolve(names, found.at) if names else None,
+    )
+
+
+def _first_line(node: Node, data: bytes) -> str:
+    return " ".join(
+        data[node.start_byte : min(node.end_byte, node.start_byte + 400)]
+        .split(b"\n", 1)[0]
+        .decode("utf-8", "replace")
+        .split()
+    )
+
+
+def _is_member(found: _Named, resolution: NameResolution) -> bool:
+    return bool(found.owner) or _outside(found, resolution.scopes).of_members
+
+
+def _symbol_type(found: _Named, resolution: NameResolution):  # type: ignore[no-untyped-def]
+    return "method" if found.kind.type == "function" and _is_member(found, resolution) else found.kind.type
+
+
+def _word(found: _Named, resolution: NameResolution) -> str:
+    return "method" if found.kind.word == "function" and _is_member(found, resolution) else found.kind.word
+
+
+def _references(
+    captures: Captures, rules: NamingRules, data: bytes, resolution: NameResolution, defined_at: set[int]
+) -> list[tuple[int, Reference]]:
+    found: list[tuple[int, Reference]] = []
+    seen = set(defined_at)
+    for capture, kind in _CAPTURED_KINDS:
+        for node in captures.get(capture, ()):
+            at, end = node.start_byte, node.end_byte
+            if at in seen or not at < end <= at + _MAX_NAME:
+                continue
+            seen.add(at)
+            if capture == "component" and not data[at : at + 1].isupper():
+                continue
+            names = rules.names_of(rules.expression_of(node), data)
+            target = resolution.reference(names, at) if names else None
+            if target is not None and (kind != "mention" or target.origin in _KNOWN):
+                line = node.start_point[0] + 1
+                found.append((at, Reference(kind, line, target, resolution.scopes.definition_around(at))))
+    return found
+
+
+def _import_references(imports: Sequence[tuple[Node, ImportedName]], scopes: ScopeTree) -> list[tuple[int, Reference]]:
+    found = []
+    for node, item in imports:
+        names = (item.member,) if item.member else (item.module,)
+        target = Target("import", item.module if item.member else "", names)
+        if names[0]:
+            at = node.start_byte
+            found.append((at, Reference("import", node.start_point[0] + 1, target, scopes.definition_around(at))))
+    return found

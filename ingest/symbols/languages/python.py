@@ -1,0 +1,188 @@
+"""Names in Python."""
+
+import builtins
+import re
+
+from tree_sitter import Node
+
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
+from codequarry.shared.relations import UNKNOWN
+
+_QUERY = """
+[(lambda) (list_comprehension) (set_comprehension) (dictionary_comprehension) (generator_expression)] @scope
+(parameters (identifier) @local)
+(parameters (typed_parameter (identifier) @local))
+(parameters (_ name: (identifier) @local))
+(parameters [(list_splat_pattern (identifier) @local) (dictionary_splat_pattern (identifier) @local)])
+(parameters (typed_parameter [(list_splat_pattern (identifier) @local) (dictionary_splat_pattern (identifier) @local)]))
+(lambda_parameters (identifier) @local)
+(lambda_parameters (_ name: (identifier) @local))
+(assignment left: [(identifier) @local (pattern_list (identifier) @local) (tuple_pattern (identifier) @local)])
+(named_expression name: (identifier) @local)
+(for_statement left: [(identifier) @local (pattern_list (identifier) @local) (tuple_pattern (identifier) @local)])
+(for_in_clause left: [(identifier) @local (pattern_list (identifier) @local) (tuple_pattern (identifier) @local)])
+(as_pattern alias: (as_pattern_target (identifier) @local))
+(assignment left: (attribute object: (identifier) attribute: (identifier) @member))
+(class_definition superclasses: (argument_list [(identifier) @inherits (attribute attribute: (identifier) @inherits)
+  (subscript value: (identifier) @inherits) (subscript value: (attribute attribute: (identifier) @inherits))]))
+(decorator [(identifier) @decorates (attribute attribute: (identifier) @decorates)
+  (call function: [(identifier) @decorates (attribute attribute: (identifier) @decorates)])])
+(argument_list [(identifier) @mention (keyword_argument value: (identifier) @mention)])
+(assignment right: (identifier) @mention)
+(return_statement (identifier) @mention)
+(pair value: (identifier) @mention)
+(attribute object: (identifier) @mention)
+"""
+
+# Wrappers whose argument is the type that matters: an object that may be absent, or that is awaited.
+_TRANSPARENT = {"Optional", "Annotated", "Final", "ClassVar", "Awaitable", "Coroutine", "Type", "type", "Required"}
+_SELF = frozenset({"self", "cls"})
+_DOTTED = re.compile(r"[A-Za-z_][\w.]*\Z")
+
+
+def _names_of(node: Node, data: bytes) -> Names | None:
+    kind = node.type
+    if kind == "identifier":
+        return (text_of(node, data),)
+    if kind == "attribute":
+        value, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
+        if value is None or name is None:
+            return None
+        return (*(_names_of(value, data) or (UNKNOWN,)), text_of(name, data))
+    if kind == "call":
+        function = node.child_by_field_name("function")
+        return _names_of(function, data) if function is not None else None
+    if kind in {"await", "parenthesized_expression"}:
+        inner = next(iter(node.named_children), None)
+        return _names_of(inner, data) if inner is not None else None
+    if kind == "type":
+        return _type_names(node, data)
+    return None
+
+
+def _expression_of(node: Node) -> Node:
+    parent = node.parent
+    if parent is not None and parent.type == "attribute" and parent.child_by_field_name("attribute") == node:
+        return parent
+    return node
+
+
+def _type_names(node: Node, data: bytes) -> Names | None:
+    """Return the names of a type: of ``X`` in ``Optional[X]``, ``X | None`` and ``"X"``."""
+    kind = node.type
+    if kind == "type":
+        inner = next(iter(node.named_children), None)
+        return _type_names(inner, data) if inner is not None else None
+    if kind in {"identifier", "attribute"}:
+        return _names_of(node, data)
+    if kind == "string":
+        text = text_of(node, data).strip("\"'").split("[", 1)[0].split("|", 1)[0].strip()
+        return tuple(text.split(".")) if _DOTTED.match(text) else None
+    if kind in {"generic_type", "subscript"}:
+        return _generic_names(node, data)
+    if kind in {"union_type", "binary_operator"}:
+        found = (_type_names(child, data) for child in node.named_children)
+        return next((names for names in found if names and names != ("None",)), None)
+    return None
+
+
+def _generic_names(node: Node, data: bytes) -> Names | None:
+    first, *rest = node.named_children
+    outer = _names_of(first, data)
+    if outer is None or outer[-1] not in _TRANSPARENT or not rest:
+        return outer
+    inner = rest[0]
+    if inner.type == "type_parameter":
+        inner = next(iter(inner.named_children), inner)
+    return _type_names(inner, data)
+
+
+def _type_of(node: Node, data: bytes) -> Names | None:
+    """Return the names of the annotation of a definition or local, or of its value."""
+    parent = node.parent
+    if node.type == "attribute" or (parent is not None and parent.type == "attribute"):
+        holder = node if node.type == "attribute" else parent
+        parent = holder.parent if holder is not None else None
+    if parent is None:
+        return None
+    if parent.type == "function_definition":
+        annotation = parent.child_by_field_name("return_type")
+        return _type_names(annotation, data) if annotation is not None else None
+    if parent.type == "as_pattern_target":
+        pattern = parent.parent
+        value = next(iter(pattern.named_children), None) if pattern is not None else None
+        return _names_of(value, data) if value is not None else None
+    annotation = parent.child_by_field_name("type")
+    if annotation is not None:
+        return _type_names(annotation, data)
+    value = parent.child_by_field_name("right") or parent.child_by_field_name("value")
+    if value is None or parent.type not in {"assignment", "named_expression"}:
+        return None
+    if value.type in {"boolean_operator", "conditional_expression"}:
+        # `self.app = app or current_app()`, `x = Foo() if y else None`
+        found = (_names_of(child, data) for child in value.named_children)
+        return next((names for names in found if names), None)
+    return _names_of(value, data)
+
+
+def _is_own_attribute(name: Node, data: bytes) -> bool:
+    """Return whether an assignment to an attribute is one to ``self``."""
+    holder = name.parent.child_by_field_name("object") if name.parent is not None else None
+    return holder is not None and text_of(holder, data) in _SELF
+
+
+def _imports(node: Node, data: bytes) -> list[ImportedName]:
+    base = node.child_by_field_name("module_name")
+    if base is None:
+        return [_imported_module(child, data) for child in node.children_by_field_name("name")]
+    module = text_of(base, data)
+    if any(child.type == "wildcard_import" for child in node.children):
+        return [ImportedName("*", module)]
+    found = []
+    for child in node.children_by_field_name("name"):
+        member, name = _aliased(child, data)
+        found.append(ImportedName(name, module, member))
+    return found
+
+
+def _imported_module(node: Node, data: bytes) -> ImportedName:
+    """Read ``import a.b``, which binds ``a``, or ``import a.b as c``, which binds ``a.b``."""
+    module, name = _aliased(node, data)
+    return ImportedName(name, module) if name != module else ImportedName(module.split(".")[0], module.split(".")[0])
+
+
+def _aliased(node: Node, data: bytes) -> tuple[str, str]:
+    name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
+    if name is None or alias is None:
+        return text_of(node, data), text_of(node, data)
+    return text_of(name, data), text_of(alias, data)
+
+
+def _module_of(module: str, path: str) -> str:
+    """Return the full dotted name of a module; a leading dot is the folder of the importing file."""
+    if not module.startswith("."):
+        return module
+    name = module.lstrip(".")
+    folders = path.split("/")[:-1]
+    kept = folders[: len(folders) - (len(module) - len(name) - 1)]
+    return ".".join([*kept, *([name] if name else [])])
+
+
+PYTHON_NAMES = NamingRules(
+    query=_QUERY,
+    definitions={
+        "function_definition": DefinitionKind("function", "function", has_locals=True),
+        "class_definition": DefinitionKind("class", "class", has_members=True),
+        "assignment": DefinitionKind("variable", "block"),
+        "type_alias_statement": DefinitionKind("type", "class"),
+    },
+    names_of=_names_of,
+    expression_of=_expression_of,
+    type_of=_type_of,
+    imports=_imports,
+    module_of=_module_of,
+    is_member=_is_own_attribute,
+    self_names=_SELF,
+    builtins=frozenset(dir(builtins)),
+    super_names=frozenset({"super"}),
+)

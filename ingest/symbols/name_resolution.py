@@ -1,0 +1,85 @@
+"""Finds what a name means as far as its own file says."""
+
+from collections.abc import Sequence
+
+from codequarry.ingest.symbols.naming_rules import ImportedName, Names, NamingRules
+from codequarry.ingest.symbols.scopes import Defined, Local, ScopeTree
+from codequarry.shared.relations import SUPER, UNKNOWN, Target
+
+# `a = b.c(); d = a.e(); f = d.g()`: a longer chain of locals says little that is certain.
+_MAX_LOCALS = 5
+# A longer path is not resolved when someone asks either.
+_MAX_NAMES = 8
+
+
+class NameResolution:
+    """Resolves the names of one file."""
+
+    def __init__(self, scopes: ScopeTree, rules: NamingRules, own_module: str, stars: Sequence[str]) -> None:
+        """``stars`` are the modules of which the file imports every name."""
+        self.scopes = scopes
+        self._rules = rules
+        self._own_module = own_module
+        self._stars = "|".join(stars)
+
+    def reference(self, names: Names, at: int) -> Target | None:
+        """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name."""
+        if len(names) == 1:
+            bound = self.scopes.lookup(names[0], at, in_members=self._rules.sees_members)
+            if isinstance(bound, Local):
+                return None
+        return self.resolve(names, at)
+
+    def resolve(self, names: Names, at: int, depth: int = 0) -> Target | None:
+        """Return the target of an expression at a byte; a local value counts as its type, or else as the value."""
+        head, rest = names[0], names[1:]
+        if len(names) > _MAX_NAMES or depth > _MAX_LOCALS or head == UNKNOWN:
+            return self._unknown(rest)
+        if head in self._rules.self_names or head in self._rules.super_names:
+            return self._of_own_type(head, rest, at)
+        found = self.scopes.lookup(head, at, in_members=self._rules.sees_members)
+        if isinstance(found, Local):
+            return self._of_local(found, rest, depth)
+        if isinstance(found, Defined):
+            return Target("scope", "", (*found.path, *rest))
+        if isinstance(found, ImportedName):
+            return _imported(found, rest)
+        return self._of_free_name(names, at)
+
+    def _of_own_type(self, head: str, rest: Names, at: int) -> Target | None:
+        own = self.scopes.type_around(at)
+        if own is None or not rest:
+            return Target("scope", "", own.path) if own is not None and own.path else self._unknown(rest)
+        up = (SUPER,) if head in self._rules.super_names else ()
+        return Target("scope", "", (*own.path, *up, *rest))
+
+    def _of_local(self, local: Local, rest: Names, depth: int) -> Target | None:
+        if local.type is None:
+            return self._unknown(rest)
+        target = self.resolve(local.type, local.at, depth + 1)
+        # The local itself is a value, not a symbol; its members are.
+        if target is None or not rest:
+            return self._unknown(rest) if target is None else target
+        return Target(target.origin, target.module, (*target.names, *rest))
+
+    def _of_free_name(self, names: Names, at: int) -> Target | None:
+        """Return what a name means that nothing in the file binds."""
+        if names[0] in self._rules.builtins:
+            return self._unknown(names[1:])
+        own = self.scopes.type_around(at) if self._rules.sees_members else None
+        if own is not None and own.path and len(names) == 1:
+            return Target("scope", "", (*own.path, *names))
+        if self._rules.sees_package:
+            return Target("package", self._own_module, names)
+        if self._stars:
+            return Target("import", self._stars, names)
+        return Target("name", "", names)
+
+    def _unknown(self, rest: Names) -> Target | None:
+        return Target("name", "", (UNKNOWN, *rest[-_MAX_NAMES:])) if rest else None
+
+
+def _imported(found: ImportedName, rest: Names) -> Target:
+    if found.member:
+        return Target("import", found.module, (found.member, *rest))
+    return Target("import", found.module, rest) if rest else Target("import", "", (found.module,))

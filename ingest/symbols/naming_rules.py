@@ -1,0 +1,98 @@
+"""The rules by which the names of a language are read: what defines, scopes, imports and refers to a symbol."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from codequarry.shared.model import SymbolType
+
+Names = tuple[str, ...]
+"""The names of an expression, outermost first: ``("self", "client", "get")`` for ``self.client.get(…)``."""
+
+
+def text_of(node: Node, data: bytes) -> str:
+    """Return a node's text."""
+    return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionKind:
+    """What a syntax node defines: the language's word, and whether names inside it are its members or its locals."""
+
+    word: str
+    type: SymbolType
+    has_members: bool = False
+    has_locals: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedName:
+    """A name that an import binds: a ``member`` of ``module``, or the module itself if ``member`` is empty.
+
+    ``name`` is ``*`` if every exported name of the module is bound, and empty if the import binds nothing.
+    """
+
+    name: str
+    module: str
+    member: str = ""
+
+
+def no_names(node: Node, data: bytes) -> Names:
+    """Return no names."""
+    return ()
+
+
+def no_expression(node: Node, data: bytes) -> Names | None:
+    """Return None: the language does not show it."""
+    return None
+
+
+def same_node(node: Node) -> Node:
+    """Return the node itself."""
+    return node
+
+
+@dataclass(frozen=True, slots=True)
+class NamingRules:
+    """How a language names things.
+
+    ``query`` is appended to the query of the language's chunking rules, whose ``@def``, ``@holder``, ``@call``,
+    ``@ref`` and ``@import`` are read too. It captures ``@scope`` (a node whose inside is a scope), ``@container`` (a
+    scope whose names are members of a type that it names, such as Rust's ``impl``), ``@local`` (a name bound in the
+    scope around it), ``@member`` (a name that an assignment defines in the type around it), and references by kind:
+    ``@inherits @implements @decorates @type @mention @returned @argument``.
+    """
+
+    query: str
+    definitions: Mapping[str, DefinitionKind]
+    """Kinds by node type; the node is the nearest around the captured name."""
+    names_of: Callable[[Node, bytes], Names | None]
+    """Returns the names of an expression or type, or None if it has none. The names may begin with ``UNKNOWN``."""
+    expression_of: Callable[[Node], Node] = same_node
+    """Returns the expression that ends with a captured name: ``a.b.c`` for its ``c``."""
+    type_of: Callable[[Node, bytes], Names | None] = no_expression
+    """Returns the names of the type, or of the value, of a definition's or local's name node."""
+    owner_of: Callable[[Node, bytes], Names] = no_names
+    """Returns the names before a definition's own name that its head gives: the receiver of a Go method."""
+    container_of: Callable[[Node, bytes], Names] = no_names
+    """Returns the names of a ``@container``."""
+    imports: Callable[[Node, bytes], list[ImportedName]] = lambda node, data: []
+    module_of: Callable[[str, str], str] = lambda module, path: module
+    """Returns the full path of an imported module, given the importing file's path."""
+    own_module: Callable[[str, str | None], str] = lambda path, package: package or ""
+    """Returns the package whose names the file sees without an import, given its path and package clause."""
+    is_member: Callable[[Node, bytes], bool] = lambda node, data: True
+    """Returns whether a ``@member`` is one of the object whose method runs."""
+    self_names: frozenset[str] = frozenset()
+    """Words for the object whose method runs."""
+    super_names: frozenset[str] = frozenset()
+    """Words for the same object as its parent type."""
+    sees_members: bool = False
+    """A method names other members of its type without a qualifier."""
+    sees_package: bool = False
+    """A file names what other files of its package define without an import."""
+    builtins: frozenset[str] = frozenset()
+    """Names that refer to nothing in a repository."""
+    last_binding_wins: bool = field(default=False)
+    """A later declaration of a local replaces an earlier one (shadowing), as in Rust."""

@@ -1,0 +1,93 @@
+"""The scopes of a file: which names each binds, and what a name means at a place."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from codequarry.ingest.symbols.naming_rules import ImportedName, Names
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A local name or parameter, and the names of its type or value, which are read at byte ``at``."""
+
+    at: int
+    type: Names | None
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A name that the file defines, by its path."""
+
+    path: Names
+
+
+Binding = Local | Defined | ImportedName
+
+
+@dataclass(slots=True)
+class Scope:
+    """A byte range that binds names. ``path`` is that of the definition around it; ``of_members`` if it is a type."""
+
+    start: int
+    end: int
+    path: Names
+    of_members: bool
+    parent: "Scope | None" = None
+    bindings: dict[str, Binding] = field(default_factory=dict)
+
+
+class ScopeTree:
+    """The scopes of a file, found by place."""
+
+    def __init__(self, scopes: Iterable[Scope], end: int) -> None:
+        """Nest the scopes below one for the whole file, which ends at byte ``end``."""
+        self.file = Scope(0, end, (), of_members=False)
+        self._scopes = [self.file, *sorted(scopes, key=lambda scope: (scope.start, -scope.end))]
+        open_scopes = [self.file]
+        for scope in self._scopes[1:]:
+            while open_scopes[-1].end < scope.end:
+                open_scopes.pop()
+            scope.parent = open_scopes[-1]
+            open_scopes.append(scope)
+        self._starts = [scope.start for scope in self._scopes]
+
+    @property
+    def nested(self) -> list[Scope]:
+        """All scopes, each after the scopes around it."""
+        return self._scopes
+
+    def members_of(self, path: Names) -> Scope | None:
+        """Return the first scope of the type with a path."""
+        return next((scope for scope in self._scopes if scope.of_members and scope.path == path), None)
+
+    def definition_around(self, at: int) -> Names:
+        """Return the path of the innermost definition around a byte, or nothing at the top of the file."""
+        return self.around(at).path
+
+    def around(self, at: int) -> Scope:
+        """Return the innermost scope around a byte."""
+        scope: Scope | None = self._scopes[bisect_right(self._starts, at) - 1]
+        while scope is not None and at >= scope.end:
+            scope = scope.parent
+        return scope or self.file
+
+    def type_around(self, at: int) -> Scope | None:
+        """Return the innermost type around a byte."""
+        scope: Scope | None = self.around(at)
+        while scope is not None and not scope.of_members:
+            scope = scope.parent
+        return scope
+
+    def lookup(self, name: str, at: int, *, in_members: bool) -> Binding | None:
+        """Return what a name means at a byte; members of types count only directly inside, or with ``in_members``."""
+        scope: Scope | None = self.around(at)
+        innermost = True
+        while scope is not None:
+            if innermost or in_members or not scope.of_members:
+                found = scope.bindings.get(name)
+                if found is not None:
+                    return found
+            innermost = False
+            scope = scope.parent
+        return None

@@ -1,0 +1,1 @@
+"""Relations between symbols: pure, over what the chunks of a snapshot say."""

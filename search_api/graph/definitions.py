@@ -1,0 +1,97 @@
+"""The definitions that are known while references are resolved, by name."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from codequarry.shared.relations import Definition, Reference, Target
+
+_CLASS_TYPES = frozenset({"class", "interface", "enum"})
+_FAMILIES: Mapping[str, str] = {
+    "javascript": "ecmascript", "typescript": "ecmascript", "vue": "ecmascript", "svelte": "ecmascript",
+    "c": "c", "c++": "c", "objective-c": "c", "objective-c++": "c", "cuda": "c",
+    "java": "jvm", "kotlin": "jvm", "scala": "jvm", "groovy": "jvm",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FilePlace:
+    """The file version that a definition or reference stands in."""
+
+    repo: str
+    path: str
+    language: str
+    package: str | None
+
+    @property
+    def family(self) -> str:
+        """The languages whose files use each other's symbols share a family."""
+        return _FAMILIES.get(self.language, self.language)
+
+    @cached_property
+    def folder(self) -> str:
+        """The path of the folder, empty at the root."""
+        return self.path.rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedSymbol:
+    """A definition and the file version that it stands in."""
+
+    place: FilePlace
+    definition: Definition
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Its names in the file."""
+        return self.definition.path
+
+    @property
+    def has_members(self) -> bool:
+        """Whether names after it mean its members."""
+        return self.definition.symbol_type in _CLASS_TYPES or self.definition.symbol_kind in {"module", "namespace"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReference:
+    """A reference and the file version that it stands in."""
+
+    place: FilePlace
+    reference: Reference
+
+
+class DefinitionTable:
+    """Definitions by name, as far as they have been read; ``wanted`` collects the names that have not.
+
+    A caller resolves, reads the definitions of all wanted names in one request, and resolves again.
+    """
+
+    def __init__(self) -> None:
+        self.wanted: set[str] = set()
+        self._named: dict[str, list[DefinedSymbol]] = {}
+        self._bases: dict[tuple[str, str, tuple[str, ...]], list[Target]] = {}
+
+    def add(self, name: str, found: Iterable[DefinedSymbol]) -> None:
+        """Add all definitions with a name."""
+        self._named[name] = list(found)
+
+    def add_bases(self, type_: DefinedSymbol, bases: Iterable[Target]) -> None:
+        """Add the types that a type inherits from."""
+        known = self._bases.setdefault(_key(type_), [])
+        known += [base for base in bases if base not in known]
+
+    def named(self, name: str) -> list[DefinedSymbol]:
+        """Return the definitions with a name, or none for a name that has not been read."""
+        found = self._named.get(name)
+        if found is None:
+            self.wanted.add(name)
+            return []
+        return found
+
+    def bases(self, type_: DefinedSymbol) -> list[Target]:
+        """Return the types that a type inherits from, as its file names them."""
+        return self._bases.get(_key(type_), [])
+
+
+def _key(type_: DefinedSymbol) -> tuple[str, str, tuple[str, ...]]:
+    return type_.place.repo, type_.place.path, type_.path

@@ -1,0 +1,145 @@
+"""Whether a module named by an import is the file of a definition, by the conventions of each language."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from codequarry.search_api.graph.definitions import DefinedSymbol
+
+# A definition in the module itself.
+EXACT = 1.0
+# The module's path ends like the file's: a source root, an alias or a module name stands before it.
+SUFFIX = 0.95
+# The module is a folder above the file, and passes the name on.
+REEXPORTED = 0.8
+
+Names = tuple[str, ...]
+
+
+def match(module: str, names: Names, found: DefinedSymbol) -> float:
+    """Return how surely ``names`` of ``module`` mean a definition with the last of them: 0 to 1."""
+    rule = _RULES.get(found.place.family, _by_tail)
+    return max(rule(one, names, found) for one in module.split("|"))
+
+
+@lru_cache(maxsize=65_536)
+def dotted_module(path: str) -> str:
+    """Return the dotted module of a Python file."""
+    return path.rpartition(".")[0].replace("/", ".").removesuffix(".__init__")
+
+
+def _python(module: str, names: Names, found: DefinedSymbol) -> float:
+    own = dotted_module(found.place.path)
+    best = 0.0
+    for cut in range(len(names)):
+        wanted = ".".join(filter(None, (module, *names[:cut])))
+        if found.path == names[cut:] and wanted:
+            best = max(best, _dotted(wanted, own))
+    return best
+
+
+def _dotted(wanted: str, own: str) -> float:
+    if own == wanted:
+        return EXACT
+    if own.endswith(f".{wanted}"):
+        return SUFFIX
+    return REEXPORTED if f".{own}.".find(f".{wanted}.") >= 0 else 0.0
+
+
+@lru_cache(maxsize=65_536)
+def _stem(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    stem = re.sub(r"(\.d)?\.\w+$", "", name)
+    return f"{folder}/{stem}".strip("/")
+
+
+def _ecmascript(module: str, names: Names, found: DefinedSymbol) -> float:
+    if found.path != names[-len(found.path) :] or len(names) - len(found.path) > 1:
+        return 0.0
+    stem, wanted = _stem(found.place.path), re.sub(r"\.(?:js|ts|mjs|cjs|jsx|tsx)$", "", module.removeprefix("./"))
+    if stem == wanted or stem == f"{wanted}/index".lstrip("/"):
+        return EXACT
+    if module.startswith("./"):
+        folder = wanted.removesuffix("index").rstrip("/")
+        passes_on = wanted.endswith("index") or not wanted or wanted != folder or _is_folder_of(wanted, stem)
+        return REEXPORTED if passes_on and _is_folder_of(folder, stem) else 0.0
+    alias = re.sub(r"^[@~#]/", "", module)
+    if alias != module:
+        return SUFFIX if f"/{stem}".endswith((f"/{alias}", f"/{alias}/index")) else 0.0
+    return 0.0
+
+
+def _is_folder_of(folder: str, path: str) -> bool:
+    return not folder or path.startswith(f"{folder}/")
+
+
+def _go(module: str, names: Names, found: DefinedSymbol) -> float:
+    if found.path != names:
+        return 0.0
+    folder = found.place.folder
+    if module.startswith("./"):
+        return EXACT if folder == module[2:] else 0.0
+    if folder and (module == folder or module.endswith(f"/{folder}")):
+        return EXACT
+    last = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)][-1:]
+    same = bool(last) and found.place.package in {last[0], last[0].removeprefix("go-"), last[0].removesuffix("-go")}
+    return SUFFIX if same and not folder else 0.0
+
+
+def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:
+    own = ".".join(filter(None, (found.place.package, *found.path)))
+    wanted = ".".join(filter(None, (module.removesuffix(".*"), *names)))
+    return EXACT if own == wanted else 0.0
+
+
+@lru_cache(maxsize=65_536)
+def rust_module(path: str) -> str:
+    """Return the path of a Rust file's module, after the name of its crate's folder."""
+    before, found, inside = f"/{path}".rpartition("/src/")
+    crate = before.rpartition("/")[2].replace("-", "_") if found else ""
+    inside = inside if found else path
+    parts = inside.removesuffix(".rs").split("/")
+    if parts[-1] in {"mod", "lib", "main"}:
+        parts = parts[:-1]
+    return "::".join(filter(None, (crate, *parts)))
+
+
+def _rust(module: str, names: Names, found: DefinedSymbol) -> float:
+    own = "::".join(filter(None, (rust_module(found.place.path), *found.path)))
+    wanted = "::".join(filter(None, (module, *names)))
+    if own == wanted:
+        return EXACT
+    if own.endswith(f"::{wanted.removeprefix('crate::')}"):
+        return SUFFIX
+    prefix = module.removeprefix("crate::")
+    return REEXPORTED if prefix and f"::{own}::".find(f"::{prefix}::") >= 0 and found.path == names else 0.0
+
+
+def _c(module: str, names: Names, found: DefinedSymbol) -> float:
+    if found.path[-len(names) :] != names:
+        return 0.0
+    header, stem = re.sub(r"^(?:\.\.?/)+", "", module), _stem(found.place.path)
+    if f"/{found.place.path}".endswith(f"/{header}"):
+        return EXACT
+    return SUFFIX if header and stem.rpartition("/")[2] == _stem(header).rpartition("/")[2] else 0.0
+
+
+def _by_tail(module: str, names: Names, found: DefinedSymbol) -> float:
+    """For other languages: the module is the package, or the path of the file ends like it."""
+    if found.path != names[-len(found.path) :]:
+        return 0.0
+    wanted = re.sub(r"\\|::|/", ".", ".".join(filter(None, (module, *names[: -len(found.path)])))).strip(".")
+    if wanted and wanted == (found.place.package or ""):
+        return EXACT
+    own = _stem(found.place.path).replace("/", ".")
+    return SUFFIX if wanted and f".{own}".endswith(f".{wanted}") else 0.0
+
+
+_RULES: Mapping[str, Callable[[str, Names, DefinedSymbol], float]] = {
+    "python": _python,
+    "ecmascript": _ecmascript,
+    "go": _go,
+    "jvm": _jvm,
+    "rust": _rust,
+    "c": _c,
+}

@@ -1,0 +1,184 @@
+"""Resolves references to definitions of a snapshot, with how each was found and how sure it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS
+from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
+from codequarry.search_api.graph.modules import match
+from codequarry.shared.relations import SUPER, UNKNOWN, Target
+
+FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history"]
+
+# The confidence of each way; measured shares of right edges are in docs/relations.md.
+CONFIDENCE: dict[FoundBy, float] = {
+    "scope": 0.99, "import": 0.97, "package": 0.95, "receiver": 0.93, "unique_name": 0.7, "name": 0.4,
+}  # fmt: skip
+# A member found in a parent type, and one whose name built-in types have too.
+_INHERITED = 0.97
+_BUILTIN_MEMBER = 0.25
+# Types above a type that are looked through, and types that a path of names passes.
+_MAX_DEPTH = 8
+# More candidates by name alone say nothing.
+_MAX_BY_NAME = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A definition that a reference may mean."""
+
+    symbol: DefinedSymbol
+    confidence: float
+    found_by: FoundBy
+
+
+class Resolver:
+    """Resolves against the definitions of a table."""
+
+    def __init__(self, table: DefinitionTable) -> None:
+        self._table = table
+
+    def resolve(self, written: WrittenReference) -> list[Resolved]:
+        """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
+        return self._best(self._target(written.reference.target, written.place, 0), written)
+
+    def _best(self, found: Sequence[Resolved], written: WrittenReference) -> list[Resolved]:
+        unique: dict[tuple[str, str, int], Resolved] = {}
+        for item in sorted(found, key=lambda item: -item.confidence):
+            place = item.symbol.place
+            unique.setdefault((place.repo, place.path, item.symbol.definition.line), item)
+        return list(unique.values())
+
+    def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
+        if depth > _MAX_DEPTH or not target.names:
+            return []
+        if target.origin == "scope":
+            return self._in_file(target.names, place, depth)
+        if target.origin == "name":
+            return self._by_name(target.names, place, depth)
+        return self._in_module(target, place, depth)
+
+    def _in_file(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
+        """Follow names from the longest beginning that the file defines."""
+        for cut in range(len(names), 0, -1):
+            if names[cut - 1] == SUPER:
+                continue
+            head = tuple(names[:cut])
+            here = [
+                Resolved(found, CONFIDENCE["scope"], "scope")
+                for found in self._table.named(names[cut - 1])
+                if found.path == head and found.place == place
+            ]
+            if here:
+                return self._follow(here, names[cut:], depth)
+        return []
+
+    def _in_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
+        by: FoundBy = "import" if target.origin == "import" else "package"
+        names = target.names
+        for cut in range(1, len(names) + 1):
+            found = []
+            for symbol in self._table.named(names[cut - 1]):
+                if symbol.place.family == place.family:
+                    score = match(target.module, names[:cut], symbol)
+                    if score:
+                        found.append(Resolved(symbol, CONFIDENCE[by] * score, by))
+            if found:
+                best = max(item.confidence for item in found)
+                return self._follow([item for item in found if item.confidence == best], names[cut:], depth)
+        return []
+
+    def _by_name(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
+        is_member = names[0] == UNKNOWN
+        first, *rest = names[1:] if is_member else names
+        found = [
+            symbol
+            for symbol in self._table.named(first)
+            if symbol.place.family == place.family and (len(symbol.path) > 1) == is_member
+        ]
+        if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
+            here = [Resolved(symbol, _BUILTIN_MEMBER / len(found), "name") for symbol in found[:_MAX_BY_NAME]]
+            return self._follow(here, rest, depth) if rest else here
+        paths = {(symbol.place.path, symbol.path) for symbol in found}
+        if len(paths) == 1:
+            here = [Resolved(symbol, CONFIDENCE["unique_name"], "unique_name") for symbol in found]
+        else:
+            shared = CONFIDENCE["name"] / max(len(paths), 1)
+            here = [Resolved(symbol, shared, "name") for symbol in found[:_MAX_BY_NAME]]
+        return self._follow(here, rest, depth)
+
+    def _follow(self, found: Sequence[Resolved], names: Sequence[str], depth: int) -> list[Resolved]:
+        """Follow the remaining names through members and types."""
+        for index, name in enumerate(names):
+            types = [owner for item in found for owner in self._types(item, depth)]
+            if name == SUPER:
+                found = [parent for owner in types for parent in self._parents(owner, depth)]
+                continue
+            members = [member for owner in types for member in self._members(owner, name, depth)]
+            if not members:
+                return self._lost(found, types, names[index:])
+            found = members
+        return list(found)
+
+    def _lost(self, found: Sequence[Resolved], types: Sequence[Resolved], names: Sequence[str]) -> list[Resolved]:
+        """Return the candidates by name alone if the type of what the names begin with is not known."""
+        if types or not found:
+            return []
+        known = all(item.symbol.definition.type is not None for item in found)
+        return [] if known else self._by_name((UNKNOWN, names[-1]), found[0].symbol.place, 0)
+
+    def _types(self, item: Resolved, depth: int) -> list[Resolved]:
+        """Return a type itself, or the types of what a function returns or a variable holds."""
+        symbol = item.symbol
+        if symbol.has_members:
+            return [item]
+        if symbol.definition.type is None:
+            return []
+        found = self._target(symbol.definition.type, symbol.place, depth + 1)
+        values = [value for value in found if not value.symbol.has_members]
+        types = [value for value in found if value.symbol.has_members]
+        types += (
+            [type_ for value in values if value.symbol != symbol for type_ in self._types(value, depth + 1)]
+            if depth < _MAX_DEPTH
+            else []
+        )
+        return [
+            Resolved(type_.symbol, min(item.confidence, type_.confidence, CONFIDENCE["receiver"]), "receiver")
+            for type_ in types
+        ]
+
+    def _members(self, owner: Resolved, name: str, depth: int, level: int = 0) -> list[Resolved]:
+        """Return the members of a type with a name, or else those of the types that it inherits from."""
+        symbol = owner.symbol
+        tail = (symbol.definition.name, name)
+        own = [
+            replace(owner, symbol=found)
+            for found in self._table.named(name)
+            if found.path[-2:] == tail and _is_same_type(found, symbol)
+        ]
+        if own or level > _MAX_DEPTH:
+            return own
+        return [
+            found for parent in self._parents(owner, depth) for found in self._members(parent, name, depth, level + 1)
+        ]
+
+    def _parents(self, owner: Resolved, depth: int) -> list[Resolved]:
+        found: list[Resolved] = []
+        for base in self._table.bases(owner.symbol):
+            if depth <= _MAX_DEPTH:
+                found += self._target(base, owner.symbol.place, depth + 1)
+        return [
+            Resolved(parent.symbol, min(owner.confidence, parent.confidence) * _INHERITED, "receiver")
+            for parent in found
+            if parent.symbol != owner.symbol
+        ]
+
+
+def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
+    """Return whether a member belongs to a type: in its file, or in a file that may add to it."""
+    if member.place == type_.place:
+        return member.path[:-1] == type_.path
+    if member.place.family == "go":
+        return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
+    return member.place.family in {"rust", "c", "c#", "ruby"} and member.place.repo == type_.place.repo

@@ -1,0 +1,178 @@
+"""What a file says about its symbols: definitions, and references with what each means as far as its own file says.
+
+Both depend only on the file version, so they are written once with its chunks. Which definition a reference means is
+resolved when someone asks, among the definitions of the snapshot asked for.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from codequarry.shared.model import SymbolType
+
+ReferenceKind = Literal["call", "import", "inherits", "implements", "type", "decorates", "link", "data_flow", "mention"]
+REFERENCE_KINDS: tuple[ReferenceKind, ...] = (
+    "call", "import", "inherits", "implements", "type", "decorates", "link", "data_flow", "mention",
+)  # fmt: skip
+Origin = Literal["scope", "import", "package", "name"]
+"""Where the first name of a target comes from: this file, an import, the file's own package, or nowhere known."""
+
+SUPER = "^"
+"""Among the names of a target: the types that the type before it inherits from."""
+UNKNOWN = "?"
+"""As the first name of a target: an expression whose type the file does not show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a reference means as far as its own file says.
+
+    ``names`` leads from ``module`` to the symbol: each is a member of the one before it, or of its type. ``module`` is
+    empty in the file itself, a path in the language's own notation after an import (relative paths are resolved), and
+    the file's own package for ``package``.
+    """
+
+    origin: Origin
+    module: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A symbol that a file defines; ``path`` is its name after the names that enclose it in the file.
+
+    ``type`` is the declared or evident type: of a function, what it returns; of a variable or field, what it holds.
+    ``doc`` is the first sentence of its documentation.
+    """
+
+    path: tuple[str, ...]
+    symbol_type: SymbolType
+    symbol_kind: str
+    line: int
+    end_line: int
+    exported: bool | None = None
+    signature: str = ""
+    doc: str = ""
+    type: Target | None = None
+
+    @property
+    def name(self) -> str:
+        """The name without what encloses it."""
+        return self.path[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A place where a file refers to a symbol; ``within`` is the path of the definition around the place, if any.
+
+    For ``data_flow``, the result of ``target`` goes to ``within``, or to ``into`` if that is set.
+    """
+
+    kind: ReferenceKind
+    line: int
+    target: Target
+    within: tuple[str, ...] = ()
+    into: Target | None = None
+
+    @property
+    def name(self) -> str:
+        """The name as written."""
+        return self.target.names[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """The definitions and references of a chunk, in file order."""
+
+    definitions: tuple[Definition, ...] = ()
+    references: tuple[Reference, ...] = ()
+
+
+_ORIGINS: tuple[Origin, ...] = ("scope", "import", "package", "name")
+
+
+def encode(symbols: Symbols) -> str:
+    """Return one line of JSON; strings that recur, such as modules and paths, are written once."""
+    if not symbols.definitions and not symbols.references:
+        return ""
+    words = _Words()
+    definitions = [_definition_row(found, words) for found in symbols.definitions]
+    references = [_reference_row(found, words) for found in symbols.references]
+    return json.dumps([words.known, definitions, references], separators=(",", ":"), ensure_ascii=False)
+
+
+def decode(text: str) -> Symbols:
+    """Return what ``encode`` was given."""
+    if not text:
+        return Symbols()
+    words, definitions, references = json.loads(text)
+    return Symbols(
+        tuple(_definition(row, words) for row in definitions), tuple(_reference(row, words) for row in references)
+    )
+
+
+class _Words:
+    """Numbers the distinct strings."""
+
+    def __init__(self) -> None:
+        self.known: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, word: str) -> int:
+        found = self._numbers.get(word)
+        if found is None:
+            found = self._numbers[word] = len(self.known)
+            self.known.append(word)
+        return found
+
+    def path(self, names: Iterable[str]) -> int:
+        return self.number("\t".join(names))
+
+
+def _target_row(target: Target | None, words: _Words) -> list[int]:
+    if target is None:
+        return []
+    return [_ORIGINS.index(target.origin), words.number(target.module), words.path(target.names)]
+
+
+def _definition_row(found: Definition, words: _Words) -> list[Any]:
+    exported = 2 if found.exported is None else int(found.exported)
+    return [
+        words.path(found.path), words.number(found.symbol_type), words.number(found.symbol_kind), found.line,
+        found.end_line - found.line, exported, found.signature, found.doc, *_target_row(found.type, words),
+    ]  # fmt: skip
+
+
+def _reference_row(found: Reference, words: _Words) -> list[int]:
+    head = [REFERENCE_KINDS.index(found.kind), found.line, words.path(found.within)]
+    return head + _target_row(found.target, words) + _target_row(found.into, words)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\t")) if text else ()
+
+
+def _target(row: list[int], words: list[str]) -> Target | None:
+    return Target(_ORIGINS[row[0]], words[row[1]], _names(words[row[2]])) if row else None
+
+
+def _definition(row: list[Any], words: list[str]) -> Definition:
+    path, symbol_type, kind, line, rows, exported, signature, doc, *type_ = row
+    return Definition(
+        path=_names(words[path]),
+        symbol_type=words[symbol_type],  # type: ignore[arg-type]
+        symbol_kind=words[kind],
+        line=line,
+        end_line=line + rows,
+        exported=None if exported == 2 else bool(exported),
+        signature=signature,
+        doc=doc,
+        type=_target(type_, words),
+    )
+
+
+def _reference(row: list[int], words: list[str]) -> Reference:
+    target = _target(row[3:6], words)
+    assert target is not None
+    return Reference(REFERENCE_KINDS[row[0]], row[1], target, _names(words[row[2]]), _target(row[6:9], words))
