@@ -10,6 +10,7 @@ from tree_sitter import Node
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
 from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
+from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import Definition, Reference, ReferenceKind, Symbols, Target
 
 # Generated tables have thousands; the first ones show what the file is about.
@@ -107,14 +108,14 @@ def _named(captures: Captures, rules: NamingRules, data: bytes) -> list[_Named]:
     nodes = [*captures.get("def", ()), *(name for name in holders if name is not None and name.type == "identifier")]
     members = [node for node in captures.get("member", ()) if rules.is_member(node, data)]
     found: dict[int, _Named] = {}
-    for capture, node in ((capture, node) for capture in (nodes, members) for node in capture):
-        start, end = node.start_byte, node.end_byte
-        defining = _defining_node(node, rules) if start < end <= start + _MAX_NAME and start not in found else None
-        if defining is not None:
-            kind = rules.definitions[defining.type]
-            owner = rules.owner_of(defining, data)
-            name = text_of(node, data).strip("\"'")
-            found[start] = _Named(start, name, node, defining, kind, owner, capture is members)
+    for of_self, captured in ((False, nodes), (True, members)):
+        for node in captured:
+            start, end = node.start_byte, node.end_byte
+            defining = _defining_node(node, rules) if start < end <= start + _MAX_NAME and start not in found else None
+            if defining is not None:
+                kind, owner = rules.definitions[defining.type], rules.owner_of(defining, data)
+                name = text_of(node, data).strip("\"'")
+                found[start] = _Named(start, name, node, defining, kind, owner, of_self)
     return [found[start] for start in sorted(found)]
 
 
@@ -230,7 +231,7 @@ def _is_member(found: _Named, resolution: NameResolution) -> bool:
     return bool(found.owner) or _outside(found, resolution.scopes).of_members
 
 
-def _symbol_type(found: _Named, resolution: NameResolution):  # type: ignore[no-untyped-def]
+def _symbol_type(found: _Named, resolution: NameResolution) -> SymbolType:
     return "method" if found.kind.type == "function" and _is_member(found, resolution) else found.kind.type
 
 

@@ -1,0 +1,129 @@
+"""The edges around a symbol, found breadth first."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
+from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference
+from codequarry.search_api.graph.resolution import Resolved
+from codequarry.search_api.query.relations_request import GraphRequest
+from codequarry.search_api.search.engine import SearchEngine
+from codequarry.search_api.search.relations.defined_symbols import is_named
+from codequarry.search_api.search.relations.symbol_reader import SymbolReader
+from codequarry.search_api.search.relations.versions import Page
+from codequarry.shared.relations import UNKNOWN
+
+# Beyond the first level, only this many symbols are followed; more than this nobody reads.
+MAX_FOLLOWED = 300
+_CONFIDENCE_DIGITS = 3
+
+
+def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
+    """Return a page of the edges around the symbols that a request names, the nearest first.
+
+    Raise UsageError for a name that is too common, and the errors of ``Page.located_by``.
+    """
+    asked = {
+        "name": request.name.qualified if request.name else "",
+        "chunk": request.chunk_id or "",
+        "filters": {key: list(values) for key, values in request.filters.items()},
+        "edges": [request.direction, list(request.kinds), request.depth, request.min_confidence],
+    }
+    page = Page.located_by(engine, request.selection, request.cursor, asked, request.limit)
+    walk = _Walk(SymbolReader(engine.store, page.located.scope.snapshot), request)
+    found = walk.edges()
+    shown, cursor = page.cut(found)
+    repos = {end.repo for edge in shown for end in (edge.source, edge.to) if end is not None}
+    return Edges(shown, len(found), cursor, page.freshness(repos))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A walk from the symbols asked for; each symbol is followed once."""
+
+    reader: SymbolReader
+    request: GraphRequest
+    _seen: set[DefinedSymbol] = field(default_factory=set)
+
+    def edges(self) -> list[Edge]:
+        """Return all edges, level by level, each level by repository, path and line."""
+        frontier = self._roots()
+        self._seen.update(frontier)
+        found: list[Edge] = []
+        for depth in range(1, self.request.depth + 1):
+            if not frontier:
+                break
+            level: dict[Edge, DefinedSymbol | None] = {}
+            if self.request.direction in {"in", "both"}:
+                level.update(self._incoming(frontier, depth))
+            if self.request.direction in {"out", "both"}:
+                level.update(self._outgoing(frontier, depth))
+            found += sorted(level, key=_order)
+            new = dict.fromkeys(symbol for symbol in level.values() if symbol is not None)
+            frontier = [symbol for symbol in new if symbol not in self._seen][:MAX_FOLLOWED]
+            self._seen.update(frontier)
+        return found
+
+    def _roots(self) -> list[DefinedSymbol]:
+        name = self.request.name
+        if name is None:
+            return self.reader.of_chunk(self.request.chunk_id or "")
+        return [symbol for symbol in self.reader.definitions([name.last]) if is_named(symbol, name)]
+
+    def _incoming(self, targets: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        wanted = set(targets)
+        names = {target.definition.name for target in targets}
+        written = [
+            one for one in self.reader.references_to(names, self.request.selection.filters) if self._is_asked(one)
+        ]
+        sources = self._sources(written)
+        for one, meanings in zip(written, self.reader.resolve(written), strict=True):
+            best = meanings[0].confidence if meanings else 0.0
+            meant = next((found for found in meanings if found.confidence == best and found.symbol in wanted), None)
+            if meant is not None and best >= self.request.min_confidence:
+                yield _edge(one, meant, depth), sources.get((one.place, one.reference.within))
+
+    def _outgoing(self, symbols: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        for symbol in symbols:
+            written = [one for one in self.reader.references_from(symbol) if self._is_asked(one)]
+            for one, meanings in zip(written, self.reader.resolve(written), strict=True):
+                best = meanings[0] if meanings and meanings[0].confidence >= self.request.min_confidence else None
+                # What is defined elsewhere, such as in a library, is shown for the symbol asked for only.
+                if best is not None or depth == 1:
+                    yield _edge(one, best, depth), best.symbol if best else None
+
+    def _sources(self, written: Iterable[WrittenReference]) -> dict[tuple[FilePlace, tuple[str, ...]], DefinedSymbol]:
+        """Return the definitions that references stand in, if another level follows."""
+        if self.request.depth == 1:
+            return {}
+        names = {one.reference.within[-1] for one in written if one.reference.within}
+        return {(symbol.place, symbol.path): symbol for symbol in self.reader.definitions(names)}
+
+    def _is_asked(self, one: WrittenReference) -> bool:
+        return not self.request.kinds or one.reference.kind in self.request.kinds
+
+
+def _edge(one: WrittenReference, meant: Resolved | None, depth: int) -> Edge:
+    place, reference = one.place, one.reference
+    source = EdgeEnd(place.repo, place.path, reference.line, ".".join(reference.within) or None)
+    to = None
+    if meant is not None:
+        symbol = meant.symbol
+        to = EdgeEnd(symbol.place.repo, symbol.place.path, symbol.definition.line, ".".join(symbol.path))
+    return Edge(
+        kind=reference.kind,
+        source=source,
+        to=to,
+        name=_written_name(reference.target.names),
+        confidence=round(meant.confidence, _CONFIDENCE_DIGITS) if meant else 0.0,
+        found_by=meant.found_by if meant else None,
+        depth=depth,
+    )
+
+
+def _written_name(names: Sequence[str]) -> str:
+    return ".".join(name for name in names if name != UNKNOWN)
+
+
+def _order(edge: Edge) -> tuple[str, str, int, str]:
+    return edge.source.repo, edge.source.path, edge.source.line, edge.kind

@@ -1,0 +1,139 @@
+"""Reads definitions and references of a snapshot from its chunks, and resolves references among them."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
+from codequarry.search_api.graph.resolution import Resolved, Resolver
+from codequarry.shared.errors import UsageError
+from codequarry.shared.model import Chunk, Filters, Snapshot
+from codequarry.shared.relations import Symbols, decode
+from codequarry.shared.store.port import RowReader
+
+# A name that more chunks refer to needs a filter; reading them takes about a second.
+MAX_CHUNKS = 20_000
+# Definitions of a name beyond this many chunks are not read: such a name alone says nothing.
+MAX_DEFINING_CHUNKS = 2_000
+# Each round reads what the one before found to be missing: the type of a receiver, its parents, their members.
+MAX_ROUNDS = 6
+_NAMES_PER_REQUEST = 256
+
+_INHERITING = frozenset({"inherits", "implements"})
+
+
+class SymbolReader:
+    """The symbols of one snapshot; every definition is read at most once."""
+
+    def __init__(self, store: RowReader, snapshot: Snapshot) -> None:
+        self._store = store
+        self._snapshot = snapshot
+        self._table = DefinitionTable()
+        self._resolver = Resolver(self._table)
+        self._read: set[str] = set()
+
+    def definitions(self, names: Collection[str]) -> list[DefinedSymbol]:
+        """Return the definitions with any of the names, without regard to filters, by repository, path and line."""
+        self._define(names)
+        return [found for name in dict.fromkeys(names) for found in self._table.named(name)]
+
+    def of_chunk(self, chunk_id: str) -> list[DefinedSymbol]:
+        """Return the definitions in a chunk."""
+        chunks = self._store.find(self._snapshot, Filters((("id", (chunk_id,)),)), 1)
+        return [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
+
+    def references_to(self, names: Collection[str], filters: Filters) -> list[WrittenReference]:
+        """Return the references with any of the names, by path and line; raise UsageError if there are too many."""
+        found: dict[tuple[FilePlace, int, str, str], WrittenReference] = {}
+        for part in _parts(names):
+            wanted = Filters((*filters.terms, ("references", part)), filters.excluded, filters.paths, filters.commits)
+            chunks = self._store.find(self._snapshot, wanted, MAX_CHUNKS + 1)
+            if len(chunks) > MAX_CHUNKS:
+                raise UsageError(
+                    f"more than {MAX_CHUNKS:,} chunks refer to {', '.join(part[:3])}; name a repository or a path"
+                )
+            for chunk in chunks:
+                for reference in _symbols(chunk).references:
+                    if reference.name in part:
+                        written = WrittenReference(place_of(chunk), reference)
+                        # The parts of a long declaration overlap.
+                        key = (written.place, reference.line, reference.kind, "\t".join(reference.target.names))
+                        found.setdefault(key, written)
+        return list(found.values())
+
+    def references_from(self, symbol: DefinedSymbol) -> list[WrittenReference]:
+        """Return the references in a definition, in file order."""
+        place, path = symbol.place, symbol.path
+        found: dict[tuple[int, str, tuple[str, ...]], WrittenReference] = {}
+        for chunk in self._store.chunks(self._snapshot, place.path, place.repo):
+            for reference in _symbols(chunk).references:
+                if reference.within[: len(path)] == path:
+                    key = (reference.line, reference.kind, reference.target.names)
+                    found.setdefault(key, WrittenReference(place, reference))
+        return sorted(found.values(), key=lambda written: written.reference.line)
+
+    def resolve(self, written: Sequence[WrittenReference]) -> list[list[Resolved]]:
+        """Return what each reference means, the surest definition first."""
+        for _ in range(MAX_ROUNDS):
+            found = [self._resolver.resolve(one) for one in written]
+            missing = self._table.wanted - self._read
+            if not missing:
+                break
+            self._define(missing)
+        return found
+
+    def _define(self, names: Collection[str]) -> None:
+        """Read the definitions of names, and what the types among them inherit from."""
+        missing = [name for name in dict.fromkeys(names) if name not in self._read]
+        for part in _parts(missing):
+            chunks = self._store.find(self._snapshot, Filters((("defines", part),)), MAX_DEFINING_CHUNKS)
+            by_name: dict[str, dict[tuple[FilePlace, tuple[str, ...], int], DefinedSymbol]] = {
+                name: {} for name in part
+            }
+            for symbol in defined_in(chunks):
+                known = by_name.get(symbol.definition.name)
+                if known is not None:
+                    known.setdefault((symbol.place, symbol.path, symbol.definition.line), symbol)
+            for name, found in by_name.items():
+                self._table.add(name, found.values())
+            self._read.update(part)
+            self._add_bases(chunks)
+
+    def _add_bases(self, chunks: Iterable[Chunk]) -> None:
+        for chunk in chunks:
+            symbols = _symbols(chunk)
+            inherited = [reference for reference in symbols.references if reference.kind in _INHERITING]
+            if not inherited:
+                continue
+            place = place_of(chunk)
+            for definition in symbols.definitions:
+                bases = [reference.target for reference in inherited if reference.within == definition.path]
+                if bases:
+                    self._table.add_bases(DefinedSymbol(place, definition), bases)
+
+
+def place_of(chunk: Chunk) -> FilePlace:
+    """Return the file version of a chunk."""
+    return FilePlace(chunk.repo, chunk.path, chunk.language, chunk.package)
+
+
+def defined_in(chunks: Iterable[Chunk]) -> Iterator[DefinedSymbol]:
+    """Yield the definitions in chunks."""
+    for chunk in chunks:
+        place = place_of(chunk)
+        for definition in _symbols(chunk).definitions:
+            yield DefinedSymbol(place, definition)
+
+
+def _symbols(chunk: Chunk) -> Symbols:
+    return _decoded(chunk.relations)
+
+
+@lru_cache(maxsize=4_096)
+def _decoded(relations: str) -> Symbols:
+    return decode(relations)
+
+
+def _parts(names: Collection[str]) -> Iterator[tuple[str, ...]]:
+    unique = list(dict.fromkeys(names))
+    for start in range(0, len(unique), _NAMES_PER_REQUEST):
+        yield tuple(unique[start : start + _NAMES_PER_REQUEST])
