@@ -161,7 +161,7 @@ def _definition(row: list[Any], words: list[str]) -> Definition:
     path, symbol_type, kind, line, rows, exported, signature, doc, *type_ = row
     return Definition(
         path=_names(words[path]),
-        symbol_type=words[symbol_type],  # type: ignore[arg-type]
+        symbol_type=words[symbol_type],
         symbol_kind=words[kind],
         line=line,
         end_line=line + rows,

@@ -98,6 +98,7 @@ def read_names(
     defined_at = {found.at for found in named}
     references = _references(captures, rules, data, resolution, defined_at)
     references += _import_references(imports, scopes)
+    references += _flows(captures, rules, data, resolution)
     references.sort(key=lambda item: item[0])
     return FileNames(tuple(definitions[:MAX_DEFINITIONS]), tuple(references[:MAX_REFERENCES]))
 
@@ -258,6 +259,41 @@ def _references(
                 line = node.start_point[0] + 1
                 found.append((at, Reference(kind, line, target, resolution.scopes.definition_around(at))))
     return found
+
+
+def _flows(
+    captures: Captures, rules: NamingRules, data: bytes, resolution: NameResolution
+) -> list[tuple[int, Reference]]:
+    """Return where the result of one function goes to another: it returns it, or takes it as an argument."""
+    found: list[tuple[int, Reference]] = []
+    for capture in ("returned", "argument"):
+        for node in captures.get(capture, ()):
+            at = node.start_byte
+            names = rules.names_of(rules.expression_of(node), data)
+            target = resolution.reference(names, at) if names else None
+            into = _taker(node, rules, data, resolution) if capture == "argument" else None
+            if target is not None and target.origin in _KNOWN and (into is not None or capture == "returned"):
+                line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
+                found.append((at, Reference("data_flow", line, target, within, into)))
+    return found
+
+
+def _taker(node: Node, rules: NamingRules, data: bytes, resolution: NameResolution) -> Target | None:
+    """Return the function of the call around a call that is an argument."""
+    inner: Node | None = node
+    for _ in range(_MAX_CLIMB):
+        inner = inner.parent if inner is not None else None
+        if inner is not None and inner.type in rules.call_lists and not _is_own_list(inner, node):
+            call = inner.parent
+            names = rules.names_of(call, data) if call is not None else None
+            target = resolution.reference(names, node.start_byte) if names else None
+            return target if target is not None and target.origin in _KNOWN else None
+    return None
+
+
+def _is_own_list(arguments: Node, name: Node) -> bool:
+    """Return whether a list of arguments follows a name, so that it is that of the name's own call."""
+    return arguments.start_byte > name.start_byte
 
 
 def _import_references(imports: Sequence[tuple[Node, ImportedName]], scopes: ScopeTree) -> list[tuple[int, Reference]]:

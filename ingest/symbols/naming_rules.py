@@ -61,7 +61,8 @@ class NamingRules:
     ``@ref`` and ``@import`` are read too. It captures ``@scope`` (a node whose inside is a scope), ``@container`` (a
     scope whose names are members of a type that it names, such as Rust's ``impl``), ``@local`` (a name bound in the
     scope around it), ``@member`` (a name that an assignment defines in the type around it), and references by kind:
-    ``@inherits @implements @decorates @type @mention @returned @argument``.
+    ``@inherits @implements @decorates @type @mention``. ``@returned`` is the name of a call whose result a function
+    returns, ``@argument`` that of a call whose result is an argument of another call.
     """
 
     query: str
@@ -82,6 +83,8 @@ class NamingRules:
     """Returns the full path of an imported module, given the importing file's path."""
     own_module: Callable[[str, str | None], str] = lambda path, package: package or ""
     """Returns the package whose names the file sees without an import, given its path and package clause."""
+    call_lists: frozenset[str] = frozenset()
+    """Node types that hold the arguments of a call; their parent is the call."""
     is_member: Callable[[Node, bytes], bool] = lambda node, data: True
     """Returns whether a ``@member`` is one of the object whose method runs."""
     self_names: frozenset[str] = frozenset()

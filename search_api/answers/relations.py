@@ -67,6 +67,10 @@ class Edge:
     name: Annotated[str, Field(description="the name as the file has it, with what stands before it if that is known")]
     confidence: Annotated[float, Field(ge=0, le=1, description="how sure it is that `to` is meant")]
     found_by: Annotated[FoundBy | None, Field(description="how `to` was found; null if it was not")]
+    via: Annotated[
+        EdgeEnd | None,
+        Field(description="for data_flow: the place that gives the result of `to` to `from`, if that is elsewhere"),
+    ]
     depth: Annotated[int, Field(ge=1, description="number of edges between the symbol asked for and this one")]
 
 

@@ -31,6 +31,11 @@ _QUERY = """
 (assignment right: (identifier) @mention)
 (return_statement (identifier) @mention)
 (pair value: (identifier) @mention)
+(return_statement (call function: [(identifier) @returned (attribute attribute: (identifier) @returned)]))
+(return_statement (await (call function: [(identifier) @returned (attribute attribute: (identifier) @returned)])))
+(argument_list (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)]))
+(argument_list (keyword_argument
+  value: (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)])))
 (attribute object: (identifier) @mention)
 """
 
@@ -181,6 +186,7 @@ PYTHON_NAMES = NamingRules(
     type_of=_type_of,
     imports=_imports,
     module_of=_module_of,
+    call_lists=frozenset({"argument_list"}),
     is_member=_is_own_attribute,
     self_names=_SELF,
     builtins=frozenset(dir(builtins)),

@@ -1,7 +1,7 @@
 """The edges around a symbol, found breadth first."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference
@@ -11,7 +11,7 @@ from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.relations.defined_symbols import is_named
 from codequarry.search_api.search.relations.symbol_reader import SymbolReader
 from codequarry.search_api.search.relations.versions import Page
-from codequarry.shared.relations import UNKNOWN
+from codequarry.shared.relations import UNKNOWN, Target
 
 # Beyond the first level, only this many symbols are followed; more than this nobody reads.
 MAX_FOLLOWED = 300
@@ -58,6 +58,7 @@ class _Walk:
                 level.update(self._incoming(frontier, depth))
             if self.request.direction in {"out", "both"}:
                 level.update(self._outgoing(frontier, depth))
+                level.update(self._given(frontier, depth))
             found += sorted(level, key=_order)
             new = dict.fromkeys(symbol for symbol in level.values() if symbol is not None)
             frontier = [symbol for symbol in new if symbol not in self._seen][:MAX_FOLLOWED]
@@ -81,16 +82,42 @@ class _Walk:
             best = meanings[0].confidence if meanings else 0.0
             meant = next((found for found in meanings if found.confidence == best and found.symbol in wanted), None)
             if meant is not None and best >= self.request.min_confidence:
-                yield _edge(one, meant, depth), sources.get((one.place, one.reference.within))
+                source = sources.get((one.place, one.reference.within))
+                if one.reference.into is not None:
+                    source = self._meant_by(one, one.reference.into)
+                    if source is None:
+                        continue
+                yield _edge(one, meant, depth, source), source
 
     def _outgoing(self, symbols: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         for symbol in symbols:
-            written = [one for one in self.reader.references_from(symbol) if self._is_asked(one)]
+            # What is given to others inside is an edge of those others.
+            inside = self.reader.references_from(symbol)
+            written = [one for one in inside if self._is_asked(one) and one.reference.into is None]
             for one, meanings in zip(written, self.reader.resolve(written), strict=True):
                 best = meanings[0] if meanings and meanings[0].confidence >= self.request.min_confidence else None
                 # What is defined elsewhere, such as in a library, is shown for the symbol asked for only.
                 if best is not None or depth == 1:
                     yield _edge(one, best, depth), best.symbol if best else None
+
+    def _given(self, takers: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        """Yield the edges from symbols to those whose result they are given as an argument."""
+        if self.request.kinds and "data_flow" not in self.request.kinds:
+            return
+        wanted, names = set(takers), {taker.definition.name for taker in takers}
+        found = self.reader.references_to(names, self.request.selection.filters, of_taker=True)
+        for one, meanings in zip(found, self.reader.resolve(found), strict=True):
+            into = one.reference.into
+            taker = self._meant_by(one, into) if into is not None else None
+            if taker in wanted and meanings and meanings[0].confidence >= self.request.min_confidence:
+                yield _edge(one, meanings[0], depth, taker), meanings[0].symbol
+
+    def _meant_by(self, one: WrittenReference, target: Target) -> DefinedSymbol | None:
+        """Return the definition that another name at the same place means."""
+        asked = WrittenReference(one.place, replace(one.reference, target=target, into=None))
+        meanings = self.reader.resolve([asked])[0]
+        sure = meanings and meanings[0].confidence >= self.request.min_confidence
+        return meanings[0].symbol if sure else None
 
     def _sources(self, written: Iterable[WrittenReference]) -> dict[tuple[FilePlace, tuple[str, ...]], DefinedSymbol]:
         """Return the definitions that references stand in, if another level follows."""
@@ -103,22 +130,24 @@ class _Walk:
         return not self.request.kinds or one.reference.kind in self.request.kinds
 
 
-def _edge(one: WrittenReference, meant: Resolved | None, depth: int) -> Edge:
+def _edge(one: WrittenReference, meant: Resolved | None, depth: int, taker: DefinedSymbol | None = None) -> Edge:
     place, reference = one.place, one.reference
-    source = EdgeEnd(place.repo, place.path, reference.line, ".".join(reference.within) or None)
-    to = None
-    if meant is not None:
-        symbol = meant.symbol
-        to = EdgeEnd(symbol.place.repo, symbol.place.path, symbol.definition.line, ".".join(symbol.path))
+    written_at = EdgeEnd(place.repo, place.path, reference.line, ".".join(reference.within) or None)
+    is_given = reference.into is not None and taker is not None
     return Edge(
         kind=reference.kind,
-        source=source,
-        to=to,
+        source=_end(taker) if is_given and taker is not None else written_at,
+        to=_end(meant.symbol) if meant is not None else None,
+        via=written_at if is_given else None,
         name=_written_name(reference.target.names),
         confidence=round(meant.confidence, _CONFIDENCE_DIGITS) if meant else 0.0,
         found_by=meant.found_by if meant else None,
         depth=depth,
     )
+
+
+def _end(symbol: DefinedSymbol) -> EdgeEnd:
+    return EdgeEnd(symbol.place.repo, symbol.place.path, symbol.definition.line, ".".join(symbol.path))
 
 
 def _written_name(names: Sequence[str]) -> str:

@@ -41,8 +41,13 @@ class SymbolReader:
         chunks = self._store.find(self._snapshot, Filters((("id", (chunk_id,)),)), 1)
         return [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
 
-    def references_to(self, names: Collection[str], filters: Filters) -> list[WrittenReference]:
-        """Return the references with any of the names, by path and line; raise UsageError if there are too many."""
+    def references_to(
+        self, names: Collection[str], filters: Filters, *, of_taker: bool = False
+    ) -> list[WrittenReference]:
+        """Return the references with any of the names, by path and line; raise UsageError if there are too many.
+
+        With ``of_taker``, return those whose result is given to a function with any of the names.
+        """
         found: dict[tuple[FilePlace, int, str, str], WrittenReference] = {}
         for part in _parts(names):
             wanted = Filters((*filters.terms, ("references", part)), filters.excluded, filters.paths, filters.commits)
@@ -53,7 +58,8 @@ class SymbolReader:
                 )
             for chunk in chunks:
                 for reference in _symbols(chunk).references:
-                    if reference.name in part:
+                    named = reference.into.names[-1] if of_taker and reference.into else reference.name
+                    if named in part and (not of_taker or reference.into is not None):
                         written = WrittenReference(place_of(chunk), reference)
                         # The parts of a long declaration overlap.
                         key = (written.place, reference.line, reference.kind, "\t".join(reference.target.names))
