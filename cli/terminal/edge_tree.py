@@ -1,6 +1,6 @@
 """Edges as a tree that a person reads: each symbol, and below it what refers to it or what it refers to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from codequarry.cli.terminal.console import note, safe_line, write
@@ -13,41 +13,42 @@ _Key = tuple[str, str, str | None]
 
 def show_edges(answer: "Edges", name: str, *, incoming: bool) -> None:
     """Write the edges below the symbols that they lead to, or for outgoing edges, come from."""
-    below: dict[_Key | None, list[Edge]] = {}
+    tree = _Tree(answer.edges, name, incoming)
     for edge in answer.edges:
-        below.setdefault(_key(_near(edge, incoming)), []).append(edge)
-    shown: set[_Key | None] = set()
-    for edge in answer.edges:
-        end = _near(edge, incoming)
-        if edge.depth == 1 and _key(end) not in shown:
-            write(_title(end, name))
-            _write_below(below, _key(end), incoming, "", shown)
-    for key, edges in below.items():
         # On a later page, the symbol above an edge may have been on an earlier page.
-        if key not in shown:
-            write(_title(_near(edges[0], incoming), name))
-            _write_below(below, key, incoming, "", shown)
+        if edge not in tree.shown:
+            tree.write_symbol(edge)
     if not answer.edges:
         note(f"no edge of {safe_line(name)} in these versions; codequarry symbols NAME shows what is defined")
     elif answer.next_cursor:
         note(f"{answer.total:,} edges in total; more: --cursor {answer.next_cursor}")
 
 
-def _write_below(
-    below: "Mapping[_Key | None, Sequence[Edge]]",
-    key: _Key | None,
-    incoming: bool,
-    indent: str,
-    shown: set[_Key | None],
-) -> None:
-    shown.add(key)
-    edges = below.get(key, ())
-    for index, edge in enumerate(edges):
-        last = index == len(edges) - 1
-        write(f"{indent}{'└─' if last else '├─'} {_line(edge, incoming)}")
-        far = _key(edge.source if incoming else edge.to)
-        if far is not None and far not in shown:
-            _write_below(below, far, incoming, f"{indent}{'   ' if last else '│  '}", shown)
+class _Tree:
+    """The edges by the symbol that they hang below; each edge is shown once."""
+
+    def __init__(self, edges: "Sequence[Edge]", name: str, incoming: bool) -> None:
+        self._name, self._incoming = name, incoming
+        self._below: dict[tuple[_Key | None, int], list[Edge]] = {}
+        for edge in edges:
+            self._below.setdefault((_key(_near(edge, incoming)), edge.depth), []).append(edge)
+        self.shown: set[Edge] = set()
+
+    def write_symbol(self, edge: "Edge") -> None:
+        """Write the symbol that an edge hangs below, with all its edges."""
+        end = _near(edge, self._incoming)
+        write(_title(end, self._name))
+        self._write_below(_key(end), edge.depth, "")
+
+    def _write_below(self, key: _Key | None, depth: int, indent: str) -> None:
+        edges = [edge for edge in self._below.get((key, depth), ()) if edge not in self.shown]
+        self.shown.update(edges)
+        for index, edge in enumerate(edges):
+            last = index == len(edges) - 1
+            write(f"{indent}{'└─' if last else '├─'} {_line(edge, self._incoming)}")
+            far = _key(edge.source if self._incoming else edge.to)
+            if far is not None:
+                self._write_below(far, depth + 1, f"{indent}{'   ' if last else '│  '}")
 
 
 def _near(edge: "Edge", incoming: bool) -> "EdgeEnd | None":

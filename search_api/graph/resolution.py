@@ -87,7 +87,14 @@ class Resolver:
             if found:
                 best = max(item.confidence for item in found)
                 return self._follow([item for item in found if item.confidence == best], names[cut:], depth)
-        return []
+        return self._files(target, place)
+
+    def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
+        """Return the file of a module that is named itself, in a language in which a file is a module."""
+        if target.origin != "import" or place.family != "python" or "|" in target.module:
+            return []
+        module = ".".join(filter(None, (target.module, *target.names)))
+        return [Resolved(found, CONFIDENCE["import"], "import") for found in self._table.module(module)]
 
     def _by_name(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
         is_member = names[0] == UNKNOWN

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from codequarry.search_api.query.filters import FilterValues, read_filters
-from codequarry.search_api.query.names import Name, split_name
+from codequarry.search_api.query.names import EXTENSIONS, Name, split_name
 from codequarry.search_api.query.request import CheckedFilters, Token
 from codequarry.search_api.query.request_body import RequestBody, ShortText, WholeNumber
 from codequarry.search_api.query.selection import Selection, select
@@ -38,7 +38,7 @@ class DefinitionsRequest:
 
 @dataclass(frozen=True, slots=True)
 class GraphRequest:
-    """A symbol, or the symbols of a chunk, whose neighbours are asked for.
+    """A symbol, the symbols of a chunk, or a file, whose neighbours are asked for.
 
     ``filters`` select the versions, and the repositories, paths and languages of the places (``from``). ``kinds`` are
     those of the edges, all if it is empty. ``direction`` ``in`` asks for edges to the symbol, ``out`` for others.
@@ -46,6 +46,7 @@ class GraphRequest:
 
     name: Name | None
     chunk_id: str | None
+    file: str | None
     selection: Selection
     filters: FilterValues
     direction: Direction = "in"
@@ -57,14 +58,16 @@ class GraphRequest:
 
 
 class GraphBody(RequestBody):
-    """The body of `POST /graph`: it has `name` or `chunk_id`."""
+    """The body of `POST /graph`: it has `name` or `chunk_id`. A name with a slash or a file extension is a path."""
 
     examples: ClassVar[Sequence[Mapping[str, Any]]] = [
         {"name": "Store.load", "direction": "in", "kinds": ["call"], "depth": 2, "filters": {"repo": "core"}},
         {"name": "BaseLoader", "direction": "in", "kinds": ["inherits", "implements"]},
     ]
 
-    name: ShortText | None = Field(None, description="the exact name of a symbol, or the end of its qualified name")
+    name: ShortText | None = Field(
+        None, description="the exact name of a symbol, the end of its qualified name, or the path of a file"
+    )
     chunk_id: ShortText | None = Field(None, description="instead of a name: the id of a hit, for the symbols in it")
     direction: ShortText = Field("in", description="in: what refers to it; out: what it refers to; both")
     kinds: Annotated[list[ShortText], Field(min_length=1, max_length=len(REFERENCE_KINDS))] | None = Field(
@@ -118,9 +121,11 @@ def graph_request(
     if (name is None) == (chunk_id is None):
         raise UsageError("give either 'name' or 'chunk_id': the symbol whose neighbours you want")
     values, selection = _selected(filters)
+    file = _file(name) if name is not None else None
     return GraphRequest(
-        name=_name(name) if name is not None else None,
+        name=_name(name) if name is not None and file is None else None,
         chunk_id=chunk_id,
+        file=file,
         selection=selection,
         filters=values,
         direction=_direction(direction),
@@ -137,6 +142,14 @@ def _name(written: str) -> Name:
     if symbol is None:
         raise UsageError(f"'{written}' is not the name of a symbol; write a name such as load or Store.load")
     return symbol
+
+
+def _file(written: str) -> str | None:
+    """Return the path that a name is, or None for the name of a symbol."""
+    name = written.strip()
+    stem, dot, extension = name.rpartition(".")
+    is_path = "/" in name or (bool(stem and dot) and extension in EXTENSIONS and "." not in stem)
+    return name.removeprefix("./") if is_path else None
 
 
 def _direction(written: str) -> Direction:

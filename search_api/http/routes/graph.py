@@ -33,5 +33,7 @@ def graph() -> Response:
     request = parse_graph(json_body())
     answer = find_edges(engine(), request)
     repos = (end.repo for edge in answer.edges for end in (edge.source, edge.to) if end is not None)
-    note_access(repos, len(answer.edges), request.name.qualified if request.name else request.chunk_id or "")
+    note_access(
+        repos, len(answer.edges), request.name.qualified if request.name else request.file or request.chunk_id or ""
+    )
     return json_response(answer)

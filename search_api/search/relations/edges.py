@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
-from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference
+from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference
 from codequarry.search_api.graph.resolution import Resolved
 from codequarry.search_api.query.relations_request import GraphRequest
 from codequarry.search_api.search.engine import SearchEngine
@@ -26,6 +26,7 @@ def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
     asked = {
         "name": request.name.qualified if request.name else "",
         "chunk": request.chunk_id or "",
+        "file": request.file or "",
         "filters": {key: list(values) for key, values in request.filters.items()},
         "edges": [request.direction, list(request.kinds), request.depth, request.min_confidence],
     }
@@ -67,13 +68,15 @@ class _Walk:
 
     def _roots(self) -> list[DefinedSymbol]:
         name = self.request.name
+        if self.request.file is not None:
+            return self.reader.files(self.request.file)
         if name is None:
             return self.reader.of_chunk(self.request.chunk_id or "")
         return [symbol for symbol in self.reader.definitions([name.last]) if is_named(symbol, name)]
 
     def _incoming(self, targets: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         wanted = set(targets)
-        names = {target.definition.name for target in targets}
+        names = {name for target in targets for name in _referring_names(target)}
         written = [
             one for one in self.reader.references_to(names, self.request.selection.filters) if self._is_asked(one)
         ]
@@ -146,8 +149,24 @@ def _edge(one: WrittenReference, meant: Resolved | None, depth: int, taker: Defi
     )
 
 
+def _referring_names(target: DefinedSymbol) -> Iterator[str]:
+    """Yield the names by which others refer to a symbol: a file by its name, or as a module by its name alone."""
+    yield target.definition.name
+    if target.definition.symbol_kind == FILE:
+        yield target.definition.name.partition(".")[0]
+        yield target.place.folder.rpartition("/")[2]
+    if target.definition.symbol_kind == "section":
+        yield target.place.path.rpartition("/")[2]
+
+
 def _end(symbol: DefinedSymbol) -> EdgeEnd:
-    return EdgeEnd(symbol.place.repo, symbol.place.path, symbol.definition.line, ".".join(symbol.path))
+    is_file = symbol.definition.symbol_kind == FILE
+    name = None if is_file else _qualified(symbol.definition.symbol_kind, symbol.path)
+    return EdgeEnd(symbol.place.repo, symbol.place.path, symbol.definition.line, name)
+
+
+def _qualified(kind: str, path: Sequence[str]) -> str:
+    return (" > " if kind == "section" else ".").join(path)
 
 
 def _written_name(names: Sequence[str]) -> str:

@@ -1,12 +1,22 @@
 """Reads definitions and references of a snapshot from its chunks, and resolves references among them."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
+from codequarry.search_api.graph.definitions import (
+    FILE,
+    DefinedSymbol,
+    DefinitionTable,
+    FilePlace,
+    WrittenReference,
+    whole_file,
+)
 from codequarry.search_api.graph.resolution import Resolved, Resolver
+from codequarry.search_api.search.relations.link_targets import LinkTargets
+from codequarry.search_api.search.relations.places import place_of
 from codequarry.shared.errors import UsageError
-from codequarry.shared.model import Chunk, Filters, Snapshot
+from codequarry.shared.model import Chunk, Filters, PathGlobs, Snapshot
 from codequarry.shared.relations import Symbols, decode
 from codequarry.shared.store.port import RowReader
 
@@ -41,6 +51,13 @@ class SymbolReader:
         chunks = self._store.find(self._snapshot, Filters((("id", (chunk_id,)),)), 1)
         return [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
 
+    def files(self, path: str) -> list[DefinedSymbol]:
+        """Return the files at a path, or with a name without a folder at any depth."""
+        literal = re.sub(r"([\\\[\]*?!])", r"\\\1", path)
+        asked = Filters(paths=PathGlobs((literal,)))
+        chunks = self._store.find(self._snapshot, asked, MAX_DEFINING_CHUNKS)
+        return [whole_file(place) for place in dict.fromkeys(place_of(chunk) for chunk in chunks)]
+
     def references_to(
         self, names: Collection[str], filters: Filters, *, of_taker: bool = False
     ) -> list[WrittenReference]:
@@ -68,7 +85,8 @@ class SymbolReader:
 
     def references_from(self, symbol: DefinedSymbol) -> list[WrittenReference]:
         """Return the references in a definition, in file order."""
-        place, path = symbol.place, symbol.path
+        place = symbol.place
+        path = () if symbol.definition.symbol_kind == FILE else symbol.path
         found: dict[tuple[int, str, tuple[str, ...]], WrittenReference] = {}
         for chunk in self._store.chunks(self._snapshot, place.path, place.repo):
             for reference in _symbols(chunk).references:
@@ -79,13 +97,27 @@ class SymbolReader:
 
     def resolve(self, written: Sequence[WrittenReference]) -> list[list[Resolved]]:
         """Return what each reference means, the surest definition first."""
+        links = [one for one in written if one.reference.kind == "link"]
+        linked = LinkTargets(self._store, self._snapshot, links)
         for _ in range(MAX_ROUNDS):
-            found = [self._resolver.resolve(one) for one in written]
-            missing = self._table.wanted - self._read
-            if not missing:
+            found = [linked.of(one) if one.reference.kind == "link" else self._resolver.resolve(one) for one in written]
+            missing, modules = self._table.wanted - self._read, self._table.wanted_modules
+            if not missing and not modules:
                 break
             self._define(missing)
+            self._find_modules(modules)
+            self._table.wanted_modules = set()
         return found
+
+    def _find_modules(self, modules: Collection[str]) -> None:
+        """Read which files are the modules; the package of a file leaves out a leading source folder."""
+        for part in _parts(modules):
+            packages = tuple({_without_source_folder(module) for module in part})
+            chunks = self._store.find(self._snapshot, Filters((("package", packages),)), MAX_DEFINING_CHUNKS)
+            places = dict.fromkeys(place_of(chunk) for chunk in chunks)
+            for module in part:
+                package = _without_source_folder(module)
+                self._table.add_module(module, [place for place in places if place.package == package])
 
     def _define(self, names: Collection[str]) -> None:
         """Read the definitions of names, and what the types among them inherit from."""
@@ -117,9 +149,9 @@ class SymbolReader:
                     self._table.add_bases(DefinedSymbol(place, definition), bases)
 
 
-def place_of(chunk: Chunk) -> FilePlace:
-    """Return the file version of a chunk."""
-    return FilePlace(chunk.repo, chunk.path, chunk.language, chunk.package)
+def _without_source_folder(module: str) -> str:
+    first, dot, rest = module.partition(".")
+    return rest if dot and first in {"src", "lib"} else module
 
 
 def defined_in(chunks: Iterable[Chunk]) -> Iterator[DefinedSymbol]:
