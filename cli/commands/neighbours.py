@@ -91,8 +91,10 @@ def refs(
     _run(context, name, filters, "in", tuple(kind or ()), depth, min_confidence, limit, cursor, as_json)
 
 
-callers = _command("in", ("call", "decorates"), "Show what calls a function, method or class.")
-callees = _command("out", ("call",), "Show what a function, method or class calls.")
+callers = _command(
+    "in", ("call", "decorates", "link"), "Show what calls a function, method or class, or links to a file."
+)
+callees = _command("out", ("call", "link"), "Show what a function, method or class calls, or what a file links to.")
 parents = _command("out", ("inherits", "implements"), "Show the types that a type inherits from or implements.")
 children = _command("in", ("inherits", "implements"), "Show the types that inherit from a type or implement it.")
 

@@ -62,8 +62,8 @@ def _key(end: "EdgeEnd | None") -> _Key | None:
 def _title(end: "EdgeEnd | None", name: str) -> str:
     if end is None:
         return safe_line(name)
-    symbol = safe_line(end.symbol or name)
-    return f"{safe_line(end.repo)}  {safe_line(end.path)}  {symbol}"
+    symbol = f"  {safe_line(end.symbol)}" if end.symbol else ""
+    return f"{safe_line(end.repo)}  {safe_line(end.path)}{symbol}"
 
 
 def _line(edge: "Edge", incoming: bool) -> str:

@@ -16,8 +16,11 @@ def with_links(piece: Piece, source: SourceFile, text: SourceText) -> Piece:
     """Return a piece of a document with its section and links; other pieces are returned unchanged."""
     if piece.relations or source.language not in LINKING_LANGUAGES:
         return piece
+    section = _section(piece) if piece.qualified and piece.kind == "section" else None
     links = links_in(text.between(piece.start, piece.end), source.language, source.path, piece.start + 1)
-    symbols = Symbols((_section(piece),) if piece.qualified and piece.kind == "section" else (), tuple(links))
+    if section is not None:
+        links = [replace(link, within=section.path) for link in links]
+    symbols = Symbols((section,) if section is not None else (), tuple(links))
     names = dict.fromkeys((*piece.references, *(link.name for link in links)))
     return replace(piece, references=tuple(names), relations=encode(symbols))
 

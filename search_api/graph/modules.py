@@ -41,7 +41,7 @@ def _python(module: str, names: Names, found: DefinedSymbol) -> float:
 def _dotted(wanted: str, own: str) -> float:
     if own == wanted:
         return EXACT
-    if own.endswith(f".{wanted}"):
+    if own.endswith(f".{wanted}") or ("." in own and wanted.endswith(f".{own}")):
         return SUFFIX
     return REEXPORTED if f".{own}.".find(f".{wanted}.") >= 0 else 0.0
 

@@ -1,12 +1,12 @@
 """Resolves references to definitions of a snapshot, with how each was found and how sure it is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import match
+from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
 FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history"]
@@ -36,8 +36,12 @@ class Resolved:
 class Resolver:
     """Resolves against the definitions of a table."""
 
-    def __init__(self, table: DefinitionTable) -> None:
+    def __init__(
+        self, table: DefinitionTable, packages: Callable[[str], Sequence[DeclaredPackage]] = lambda repo: ()
+    ) -> None:
+        """Resolve against a table; ``packages`` returns those that a repository declares."""
         self._table = table
+        self._packages = packages
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
@@ -81,12 +85,14 @@ class Resolver:
             found = []
             for symbol in self._table.named(names[cut - 1]):
                 if symbol.place.family == place.family:
-                    score = match(target.module, names[:cut], symbol)
+                    packages = self._packages(symbol.place.repo)
+                    score = module_match(target.module, names[:cut], symbol, place, packages)
                     if score:
                         found.append(Resolved(symbol, CONFIDENCE[by] * score, by))
             if found:
-                best = max(item.confidence for item in found)
-                return self._follow([item for item in found if item.confidence == best], names[cut:], depth)
+                near = [item for item in found if item.symbol.place.repo == place.repo] or found
+                best = max(item.confidence for item in near)
+                return self._follow([item for item in near if item.confidence == best], names[cut:], depth)
         return self._files(target, place)
 
     def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
@@ -102,7 +108,9 @@ class Resolver:
         found = [
             symbol
             for symbol in self._table.named(first)
-            if symbol.place.family == place.family and (len(symbol.path) > 1) == is_member
+            if symbol.place.family == place.family
+            and symbol.place.repo == place.repo
+            and (len(symbol.path) > 1) == is_member
         ]
         if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
             here = [Resolved(symbol, _BUILTIN_MEMBER / len(found), "name") for symbol in found[:_MAX_BY_NAME]]

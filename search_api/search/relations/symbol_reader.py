@@ -12,7 +12,9 @@ from codequarry.search_api.graph.definitions import (
     WrittenReference,
     whole_file,
 )
+from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
 from codequarry.search_api.graph.resolution import Resolved, Resolver
+from codequarry.search_api.search.files import join_lines
 from codequarry.search_api.search.relations.link_targets import LinkTargets
 from codequarry.search_api.search.relations.places import place_of
 from codequarry.shared.errors import UsageError
@@ -28,6 +30,8 @@ MAX_DEFINING_CHUNKS = 2_000
 MAX_ROUNDS = 6
 _NAMES_PER_REQUEST = 256
 
+# Packages that others wrote are not declared by the repository.
+VENDORED = ("node_modules/", "vendor/", "third_party/")
 _INHERITING = frozenset({"inherits", "implements"})
 
 
@@ -38,7 +42,8 @@ class SymbolReader:
         self._store = store
         self._snapshot = snapshot
         self._table = DefinitionTable()
-        self._resolver = Resolver(self._table)
+        self._packages: dict[str, list[DeclaredPackage]] = {}
+        self._resolver = Resolver(self._table, self._packages_of)
         self._read: set[str] = set()
 
     def definitions(self, names: Collection[str]) -> list[DefinedSymbol]:
@@ -108,6 +113,17 @@ class SymbolReader:
             self._find_modules(modules)
             self._table.wanted_modules = set()
         return found
+
+    def _packages_of(self, repo: str) -> Sequence[DeclaredPackage]:
+        """Return the packages that a repository declares, read once."""
+        if repo not in self._packages:
+            asked = Filters((("repo", (repo,)),), paths=PathGlobs(MANIFESTS, VENDORED))
+            texts: dict[str, list[Chunk]] = {}
+            for chunk in self._store.find(self._snapshot, asked, MAX_DEFINING_CHUNKS):
+                texts.setdefault(chunk.path, []).append(chunk)
+            read = (read_manifest(path, "".join(join_lines(chunks))) for path, chunks in texts.items())
+            self._packages[repo] = [package for package in read if package is not None]
+        return self._packages[repo]
 
     def _find_modules(self, modules: Collection[str]) -> None:
         """Read which files are the modules; the package of a file leaves out a leading source folder."""
