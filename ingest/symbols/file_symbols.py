@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tree_sitter import Node
@@ -192,7 +192,7 @@ def _bind(
 
 def _imports(node: Node, rules: NamingRules, data: bytes, path: str) -> Iterable[ImportedName]:
     for found in rules.imports(node, data):
-        yield ImportedName(found.name, rules.module_of(found.module, path), found.member)
+        yield replace(found, module=rules.module_of(found.module, path))
 
 
 def _definition(
@@ -298,7 +298,8 @@ def _is_own_list(arguments: Node, name: Node) -> bool:
 
 def _import_references(imports: Sequence[tuple[Node, ImportedName]], scopes: ScopeTree) -> list[tuple[int, Reference]]:
     found = []
-    for node, item in imports:
+    for statement, item in imports:
+        node = item.at or statement
         names = (item.member,) if item.member else (item.module,)
         target = Target("import", item.module if item.member else "", names)
         if names[0]:

@@ -30,12 +30,14 @@ class DefinitionKind:
 class ImportedName:
     """A name that an import binds: a ``member`` of ``module``, or the module itself if ``member`` is empty.
 
-    ``name`` is ``*`` if every exported name of the module is bound, and empty if the import binds nothing.
+    ``name`` is ``*`` if every exported name of the module is bound, and empty if the import binds nothing. ``at`` is
+    the node of the name, if the statement has several.
     """
 
     name: str
     module: str
     member: str = ""
+    at: Node | None = field(default=None, compare=False)
 
 
 def no_names(node: Node, data: bytes) -> Names:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace
-from codequarry.search_api.graph.modules import EXACT, REEXPORTED, Names, match
+from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, match
 
 MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml")
 """File names of manifests. Java's and Kotlin's packages are unique by convention and need none."""
@@ -78,7 +78,10 @@ def module_match(
     """
     declared = max((_package_match(module, names, found, package) for package in packages), default=0.0)
     if found.place.repo == place.repo:
-        return max(declared, match(module, names, found))
+        beside = ".".join(filter(None, (*place.folder.split("/"), module)))
+        # Scripts import the modules in their own folder.
+        is_beside = place.family == "python" and match(beside, names, found) == EXACT
+        return max(declared, SUFFIX if is_beside else 0.0, match(module, names, found))
     # Names of Java's packages begin with a domain, so that no two repositories share them.
     return match(module, names, found) if found.place.family == "jvm" else declared
 

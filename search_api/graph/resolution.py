@@ -6,6 +6,7 @@ from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
+from codequarry.search_api.graph.modules import SUFFIX
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -81,19 +82,24 @@ class Resolver:
     def _in_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         by: FoundBy = "import" if target.origin == "import" else "package"
         names = target.names
-        for cut in range(1, len(names) + 1):
-            found = []
-            for symbol in self._table.named(names[cut - 1]):
-                if symbol.place.family == place.family:
-                    packages = self._packages(symbol.place.repo)
-                    score = module_match(target.module, names[:cut], symbol, place, packages)
-                    if score:
-                        found.append(Resolved(symbol, CONFIDENCE[by] * score, by))
-            if found:
-                near = [item for item in found if item.symbol.place.repo == place.repo] or found
-                best = max(item.confidence for item in near)
-                return self._follow([item for item in near if item.confidence == best], names[cut:], depth)
-        return self._files(target, place)
+        matches = [
+            (module_match(target.module, names[:cut], symbol, place, self._packages(symbol.place.repo)), cut, symbol)
+            for cut in range(1, len(names) + 1)
+            for symbol in self._table.named(names[cut - 1])
+            if symbol.place.family == place.family
+        ]
+        best = max((score for score, _, _ in matches), default=0.0)
+        # A module itself is surer than a name that a module above it may pass on.
+        if best < SUFFIX and (files := self._files(target, place)):
+            return files
+        if not best:
+            return []
+        cut = min(cut for score, cut, _ in matches if score == best)
+        found = [
+            Resolved(symbol, CONFIDENCE[by] * best, by) for score, at, symbol in matches if (score, at) == (best, cut)
+        ]
+        near = [item for item in found if item.symbol.place.repo == place.repo] or found
+        return self._follow(near, names[cut:], depth)
 
     def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
         """Return the file of a module that is named itself, in a language in which a file is a module."""

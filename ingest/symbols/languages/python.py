@@ -146,14 +146,15 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
     found = []
     for child in node.children_by_field_name("name"):
         member, name = _aliased(child, data)
-        found.append(ImportedName(name, module, member))
+        found.append(ImportedName(name, module, member, child))
     return found
 
 
 def _imported_module(node: Node, data: bytes) -> ImportedName:
     """Read ``import a.b``, which binds ``a``, or ``import a.b as c``, which binds ``a.b``."""
     module, name = _aliased(node, data)
-    return ImportedName(name, module) if name != module else ImportedName(module.split(".")[0], module.split(".")[0])
+    bound = module if name != module else module.split(".")[0]
+    return ImportedName(name.split(".")[0], bound, at=node)
 
 
 def _aliased(node: Node, data: bytes) -> tuple[str, str]:
