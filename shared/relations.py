@@ -24,6 +24,11 @@ UNKNOWN = "?"
 """As the first name of a target: an expression whose type the file does not show."""
 
 
+PASSED_ON = "export"
+"""The kind of a definition that only gives another definition, its ``type``, a name in this file. Its name may be
+``*``: every name that the module of ``type`` exports."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """What a reference means as far as its own file says.

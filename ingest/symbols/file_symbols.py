@@ -11,7 +11,7 @@ from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
 from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
 from codequarry.shared.model import SymbolType
-from codequarry.shared.relations import Definition, Reference, ReferenceKind, Symbols, Target
+from codequarry.shared.relations import PASSED_ON, Definition, Reference, ReferenceKind, Symbols, Target
 
 # Generated tables have thousands; the first ones show what the file is about.
 MAX_DEFINITIONS = 20_000
@@ -95,6 +95,8 @@ def read_names(
     stars = _bind(scopes, named, imports, captures, rules, data)
     resolution = NameResolution(scopes, rules, rules.own_module(path, package), stars)
     definitions = [(found.at, _definition(found, rules, data, described, resolution)) for found in named]
+    definitions += _passed_on(captures, rules, data, path, resolution, {found.path for found in named})
+    definitions.sort(key=lambda item: item[0])
     defined_at = {found.at for found in named}
     references = _references(captures, rules, data, resolution, defined_at)
     references += _import_references(imports, scopes)
@@ -106,16 +108,22 @@ def read_names(
 def _named(captures: Captures, rules: NamingRules, data: bytes) -> list[_Named]:
     """Return the definitions in file order, each once."""
     holders = (node.child_by_field_name("name") for node in captures.get("holder", ()))
-    nodes = [*captures.get("def", ()), *(name for name in holders if name is not None and name.type == "identifier")]
+    nodes = [
+        *captures.get("def", ()),
+        *captures.get("property", ()),
+        *(name for name in holders if name is not None and name.type == "identifier"),
+    ]
     members = [node for node in captures.get("member", ()) if rules.is_member(node, data)]
     found: dict[int, _Named] = {}
-    for of_self, captured in ((False, nodes), (True, members)):
+    for of_self, captured in ((True, members), (False, nodes)):
         for node in captured:
             start, end = node.start_byte, node.end_byte
             defining = _defining_node(node, rules) if start < end <= start + _MAX_NAME and start not in found else None
-            if defining is not None:
-                kind, owner = rules.definitions[defining.type], rules.owner_of(defining, data)
-                name = text_of(node, data).strip("\"'")
+            if defining is None:
+                continue
+            kind = rules.kind_of(defining, rules.definitions[defining.type], data)
+            if kind is not None:
+                owner, name = rules.owner_of(defining, data), text_of(node, data).strip("\"':")
                 found[start] = _Named(start, name, node, defining, kind, owner, of_self)
     return [found[start] for start in sorted(found)]
 
@@ -192,7 +200,23 @@ def _bind(
 
 def _imports(node: Node, rules: NamingRules, data: bytes, path: str) -> Iterable[ImportedName]:
     for found in rules.imports(node, data):
-        yield replace(found, module=rules.module_of(found.module, path))
+        yield replace(found, module=rules.module_of(found.module, path), place=found.place or node)
+
+
+def _passed_on(
+    captures: Captures, rules: NamingRules, data: bytes, path: str, resolution: NameResolution, known: set[Names]
+) -> Iterator[tuple[int, Definition]]:
+    """Yield a definition for each name that is passed on and that the file does not define itself."""
+    for node in captures.get("passed_on", ()):
+        at, line = node.start_byte, node.start_point[0] + 1
+        for found in rules.passed_on(node, data):
+            if found.module:
+                target: Target | None = Target("import", rules.module_of(found.module, path), found.names)
+            else:
+                target = resolution.resolve(found.names, at) if found.names else None
+            if (found.name,) not in known and (target is None or target.names != (found.name,) or target.module):
+                known.add((found.name,))
+                yield at, Definition((found.name,), "block", PASSED_ON, line, line, exported=True, type=target)
 
 
 def _definition(
@@ -204,7 +228,7 @@ def _definition(
 ) -> Definition:
     about = described.get((found.name, found.node.end_byte)) or Described()
     names = rules.type_of(found.name_node, data)
-    node = found.node
+    node = found.name_node if found.kind.name_only else found.node
     end_row, end_column = node.end_point
     return Definition(
         path=found.path,
@@ -298,11 +322,11 @@ def _is_own_list(arguments: Node, name: Node) -> bool:
 
 def _import_references(imports: Sequence[tuple[Node, ImportedName]], scopes: ScopeTree) -> list[tuple[int, Reference]]:
     found = []
-    for statement, item in imports:
-        node = item.at or statement
+    for node, item in imports:
         names = (item.member,) if item.member else (item.module,)
         target = Target("import", item.module if item.member else "", names)
         if names[0]:
-            at = node.start_byte
-            found.append((at, Reference("import", node.start_point[0] + 1, target, scopes.definition_around(at))))
+            place = item.place or node
+            at, line = place.start_byte, place.start_point[0] + 1
+            found.append((at, Reference("import", line, target, scopes.definition_around(at))))
     return found

@@ -64,6 +64,8 @@ class NameResolution:
 
     def _of_free_name(self, names: Names, at: int) -> Target | None:
         """Return what a name means that nothing in the file binds."""
+        if names[0] in self._rules.runtime:
+            return None
         if names[0] in self._rules.builtins:
             return self._unknown(names[1:])
         own = self.scopes.type_around(at) if self._rules.sees_members else None

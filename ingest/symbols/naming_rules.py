@@ -24,20 +24,34 @@ class DefinitionKind:
     type: SymbolType
     has_members: bool = False
     has_locals: bool = False
+    name_only: bool = False
+    """The node holds several names, so the definition is only as long as its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedName:
     """A name that an import binds: a ``member`` of ``module``, or the module itself if ``member`` is empty.
 
-    ``name`` is ``*`` if every exported name of the module is bound, and empty if the import binds nothing. ``at`` is
-    the node of the name, if the statement has several.
+    ``name`` is ``*`` if every exported name of the module is bound, and empty if the import binds nothing.
     """
 
     name: str
     module: str
     member: str = ""
-    at: Node | None = field(default=None, compare=False)
+    place: Node | None = field(default=None, compare=False)
+    """Where the name stands, if the import binds several."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOnName:
+    """A name under which a module passes on what has another name, in the file itself or in ``module``.
+
+    ``name`` is ``*`` if every exported name of ``module`` is passed on. ``names`` may be empty: the module itself.
+    """
+
+    name: str
+    names: Names
+    module: str = ""
 
 
 def no_names(node: Node, data: bytes) -> Names:
@@ -62,9 +76,11 @@ class NamingRules:
     ``query`` is appended to the query of the language's chunking rules, whose ``@def``, ``@holder``, ``@call``,
     ``@ref`` and ``@import`` are read too. It captures ``@scope`` (a node whose inside is a scope), ``@container`` (a
     scope whose names are members of a type that it names, such as Rust's ``impl``), ``@local`` (a name bound in the
-    scope around it), ``@member`` (a name that an assignment defines in the type around it), and references by kind:
-    ``@inherits @implements @decorates @type @mention``. ``@returned`` is the name of a call whose result a function
-    returns, ``@argument`` that of a call whose result is an argument of another call.
+    scope around it), ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is
+    defined inside a method but is a member of the type around it), ``@passed_on`` (an export of what has another name
+    or comes from another module), and references by kind: ``@inherits @implements @decorates @type @mention``.
+    ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
+    argument of another call.
     """
 
     query: str
@@ -72,6 +88,11 @@ class NamingRules:
     """Kinds by node type; the node is the nearest around the captured name."""
     names_of: Callable[[Node, bytes], Names | None]
     """Returns the names of an expression or type, or None if it has none. The names may begin with ``UNKNOWN``."""
+    kind_of: Callable[[Node, DefinitionKind, bytes], DefinitionKind | None] = lambda node, kind, data: kind
+    """Returns the kind of a defining node if its content decides, such as a variable that holds a function.
+
+    It returns None if the node defines nothing.
+    """
     expression_of: Callable[[Node], Node] = same_node
     """Returns the expression that ends with a captured name: ``a.b.c`` for its ``c``."""
     type_of: Callable[[Node, bytes], Names | None] = no_expression
@@ -81,6 +102,8 @@ class NamingRules:
     container_of: Callable[[Node, bytes], Names] = no_names
     """Returns the names of a ``@container``."""
     imports: Callable[[Node, bytes], list[ImportedName]] = lambda node, data: []
+    passed_on: Callable[[Node, bytes], list[PassedOnName]] = lambda node, data: []
+    """Returns what a ``@passed_on`` exports under another name, or from another module."""
     module_of: Callable[[str, str], str] = lambda module, path: module
     """Returns the full path of an imported module, given the importing file's path."""
     own_module: Callable[[str, str | None], str] = lambda path, package: package or ""
@@ -99,5 +122,7 @@ class NamingRules:
     """A file names what other files of its package define without an import."""
     builtins: frozenset[str] = frozenset()
     """Names that refer to nothing in a repository."""
+    runtime: frozenset[str] = frozenset()
+    """Names of the runtime whose members refer to nothing in a repository either, such as ``console``."""
     last_binding_wins: bool = field(default=False)
     """A later declaration of a local replaces an earlier one (shadowing), as in Rust."""

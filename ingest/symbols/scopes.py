@@ -80,14 +80,16 @@ class ScopeTree:
         return scope
 
     def lookup(self, name: str, at: int, *, in_members: bool) -> Binding | None:
-        """Return what a name means at a byte; members of types count only directly inside, or with ``in_members``."""
+        """Return what a name means at a byte; members of types count only directly inside, or with ``in_members``.
+
+        The other names that a type binds, its type parameters, count everywhere inside.
+        """
         scope: Scope | None = self.around(at)
         innermost = True
         while scope is not None:
-            if innermost or in_members or not scope.of_members:
-                found = scope.bindings.get(name)
-                if found is not None:
-                    return found
+            found = scope.bindings.get(name)
+            if found is not None and (innermost or in_members or not scope.of_members or isinstance(found, Local)):
+                return found
             innermost = False
             scope = scope.parent
         return None

@@ -19,4 +19,19 @@ BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
         "title translate truncate union unlink update upper values with_suffix write write_bytes write_text",
         "writable writelines zfill",
     ),
+    "ecmascript": _names(
+        "abort add addEventListener all any apply assign at bind call catch charAt charCodeAt clear clone concat constructor",
+        "delete dispatchEvent emit end endsWith entries every exec fill filter finally find findIndex findLast flat flatMap",
+        "forEach format freeze from get getTime has hasOwnProperty includes indexOf join keys lastIndexOf length listen log",
+        "map match matchAll name next normalize now off on once padEnd padStart pipe pop push race read reduce reduceRight",
+        "reject removeEventListener repeat replace replaceAll resolve return reverse search set shift size slice some sort",
+        "splice split startsWith status stringify substr substring test text then throw toFixed toISOString toJSON",
+        "toLowerCase toString toUpperCase trim trimEnd trimStart unref unshift update value valueOf values write message",
+        "json body headers url method type data id key index error code stack path",
+    ),
+}
+
+# Methods of built-in containers that give an element, or the container again.
+ELEMENT_MEMBERS: Mapping[str, frozenset[str]] = {
+    "ecmascript": _names("at concat filter find findLast get pop reverse shift slice sort splice then values"),
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from codequarry.shared.relations import Definition, Reference, Target
+from codequarry.shared.relations import PASSED_ON, Definition, Reference, Target
 
 _CLASS_TYPES = frozenset({"class", "interface", "enum"})
 _FAMILIES: Mapping[str, str] = {
@@ -45,6 +45,11 @@ class DefinedSymbol:
     def path(self) -> tuple[str, ...]:
         """Its names in the file."""
         return self.definition.path
+
+    @property
+    def is_alias(self) -> bool:
+        """Whether it only gives another definition a name, in a module that passes it on."""
+        return self.definition.symbol_kind == PASSED_ON and self.definition.type is not None
 
     @property
     def has_members(self) -> bool:
@@ -112,6 +117,12 @@ class DefinitionTable:
             self.wanted.add(name)
             return []
         return found
+
+    def has_read(self, names: Iterable[str]) -> bool:
+        """Return whether the definitions of some names have been read; those that have not are wanted."""
+        missing = [name for name in names if name not in self._named]
+        self.wanted.update(missing)
+        return not missing
 
     def bases(self, type_: DefinedSymbol) -> list[Target]:
         """Return the types that a type inherits from, as its file names them."""

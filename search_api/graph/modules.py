@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from codequarry.search_api.graph.definitions import DefinedSymbol
 
+# Stands after a module of JavaScript or TypeScript whose default export the first name means.
+_DEFAULT = "#default"
 # A definition in the module itself.
 EXACT = 1.0
 # The module's path ends like the file's: a source root, an alias or a module name stands before it.
@@ -14,14 +16,28 @@ SUFFIX = 0.95
 REEXPORTED = 0.8
 
 _SOURCE_FOLDERS = frozenset({"src", "lib", "python", "source"})
+# Families whose modules say which other modules' names they pass on.
+STARS = frozenset({"ecmascript"})
 
 Names = tuple[str, ...]
+Reading = tuple[str, Names]
+"""A module and names in it that a target may mean."""
 
 
 def match(module: str, names: Names, found: DefinedSymbol) -> float:
     """Return how surely ``names`` of ``module`` mean a definition with the last of them: 0 to 1."""
     rule = _RULES.get(found.place.family, _by_tail)
     return max(rule(one, names, found) for one in module.split("|"))
+
+
+def readings(family: str, module: str, names: Names) -> list[Reading]:
+    """Return what names of a module may mean, the likeliest first."""
+    plain, default, _ = module.partition(_DEFAULT)
+    if family != "ecmascript" or not default:
+        return [(module, names)]
+    # Its own name first, because many files have a default export; a CommonJS module is its exports.
+    rest = [(plain, names[1:])] if len(names) > 1 else []
+    return [(plain, names), (plain, ("default", *names[1:])), *rest]
 
 
 @lru_cache(maxsize=65_536)
@@ -60,19 +76,23 @@ def _stem(path: str) -> str:
 
 
 def _ecmascript(module: str, names: Names, found: DefinedSymbol) -> float:
-    if found.path != names[-len(found.path) :] or len(names) - len(found.path) > 1:
+    if found.path != names:
         return 0.0
-    stem, wanted = _stem(found.place.path), re.sub(r"\.(?:js|ts|mjs|cjs|jsx|tsx)$", "", module.removeprefix("./"))
+    stem, wanted = _stem(found.place.path), _module_stem(module)
     if stem == wanted or stem == f"{wanted}/index".lstrip("/"):
         return EXACT
-    if module.startswith("./"):
-        folder = wanted.removesuffix("index").rstrip("/")
-        passes_on = wanted.endswith("index") or not wanted or wanted != folder or _is_folder_of(wanted, stem)
-        return REEXPORTED if passes_on and _is_folder_of(folder, stem) else 0.0
-    alias = re.sub(r"^[@~#]/", "", module)
-    if alias != module:
-        return SUFFIX if f"/{stem}".endswith((f"/{alias}", f"/{alias}/index")) else 0.0
-    return 0.0
+    if module.startswith("."):
+        return 0.0
+    if f"/{stem}".endswith((f"/{wanted}", f"/{wanted}/index")):
+        return SUFFIX
+    package = module.split("/")[1 if module.startswith("@") and "/" in module else 0]
+    return REEXPORTED if f"/{stem}".find(f"/{package}/") >= 0 else 0.0
+
+
+@lru_cache(maxsize=65_536)
+def _module_stem(module: str) -> str:
+    """Return a module without the end of its file name, and without the sign of an alias: ``@/shop`` is ``shop``."""
+    return re.sub(r"^(?:\.|[@~#])/|\.(?:js|ts|mjs|cjs|mts|cts|jsx|tsx|vue|svelte)$", "", module)
 
 
 def _is_folder_of(folder: str, path: str) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS
+from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import SUFFIX
+from codequarry.search_api.graph.modules import STARS, SUFFIX, match, readings
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -19,6 +19,8 @@ CONFIDENCE: dict[FoundBy, float] = {
 # A member found in a parent type, and one whose name built-in types have too.
 _INHERITED = 0.97
 _BUILTIN_MEMBER = 0.25
+# An element of a built-in container, whose type counts as that of its elements.
+_ELEMENT = 0.95
 # Types above a type that are looked through, and types that a path of names passes.
 _MAX_DEPTH = 8
 # More candidates by name alone say nothing.
@@ -80,6 +82,13 @@ class Resolver:
         return []
 
     def _in_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
+        for module, names in readings(place.family, target.module, target.names):
+            found = self._in_one_module(replace(target, module=module, names=names), place, depth)
+            if found or not self._table.has_read(names[:1]):
+                return found
+        return []
+
+    def _in_one_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         by: FoundBy = "import" if target.origin == "import" else "package"
         names = target.names
         matches = [
@@ -93,7 +102,8 @@ class Resolver:
         if best < SUFFIX and (files := self._files(target, place)):
             return files
         if not best:
-            return []
+            passes_on = place.family in STARS and self._table.has_read(names[:1])
+            return self._passed_on(target, place, depth) if passes_on else []
         cut = min(cut for score, cut, _ in matches if score == best)
         found = [
             Resolved(symbol, CONFIDENCE[by] * best, by) for score, at, symbol in matches if (score, at) == (best, cut)
@@ -107,6 +117,16 @@ class Resolver:
             return []
         module = ".".join(filter(None, (target.module, *target.names)))
         return [Resolved(found, CONFIDENCE["import"], "import") for found in self._table.module(module)]
+
+    def _passed_on(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
+        """Look in the modules whose every name the module passes on."""
+        for star in self._table.named("*"):
+            source = star.definition.type
+            if depth <= _MAX_DEPTH and source is not None and match(target.module, ("*",), star) >= SUFFIX:
+                found = self._target(replace(source, names=target.names), star.place, depth + 1)
+                if found:
+                    return found
+        return []
 
     def _by_name(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
         is_member = names[0] == UNKNOWN
@@ -131,16 +151,33 @@ class Resolver:
 
     def _follow(self, found: Sequence[Resolved], names: Sequence[str], depth: int) -> list[Resolved]:
         """Follow the remaining names through members and types."""
+        aliases = [item for item in found if item.symbol.is_alias]
+        if aliases:
+            found = [item for item in found if not item.symbol.is_alias]
+            return [*self._follow(found, names, depth), *self._behind(aliases, names, depth)]
         for index, name in enumerate(names):
             types = [owner for item in found for owner in self._types(item, depth)]
             if name == SUPER:
                 found = [parent for owner in types for parent in self._parents(owner, depth)]
                 continue
             members = [member for owner in types for member in self._members(owner, name, depth)]
+            if not members and types and index < len(names) - 1 and name in ELEMENT_MEMBERS.get(_family(types), ()):
+                found = [replace(owner, confidence=owner.confidence * _ELEMENT) for owner in types]
+                continue
             if not members:
                 return self._lost(found, types, names[index:])
             found = members
         return list(found)
+
+    def _behind(self, aliases: Sequence[Resolved], names: Sequence[str], depth: int) -> list[Resolved]:
+        """Follow names from what modules pass on."""
+        found: list[Resolved] = []
+        for alias in aliases:
+            source = alias.symbol.definition.type
+            if source is not None and depth <= _MAX_DEPTH:
+                behind = self._target(replace(source, names=(*source.names, *names)), alias.symbol.place, depth + 1)
+                found += [replace(item, confidence=min(item.confidence, alias.confidence)) for item in behind]
+        return found
 
     def _lost(self, found: Sequence[Resolved], types: Sequence[Resolved], names: Sequence[str]) -> list[Resolved]:
         """Return the candidates by name alone if the type of what the names begin with is not known."""
@@ -186,7 +223,9 @@ class Resolver:
 
     def _parents(self, owner: Resolved, depth: int) -> list[Resolved]:
         found: list[Resolved] = []
-        for base in self._table.bases(owner.symbol):
+        # A type that only gives another type a name has its members.
+        alias = owner.symbol.definition.type
+        for base in [*self._table.bases(owner.symbol), *([alias] if alias is not None else [])]:
             if depth <= _MAX_DEPTH:
                 found += self._target(base, owner.symbol.place, depth + 1)
         return [
@@ -194,6 +233,10 @@ class Resolver:
             for parent in found
             if parent.symbol != owner.symbol
         ]
+
+
+def _family(found: Sequence[Resolved]) -> str:
+    return found[0].symbol.place.family
 
 
 def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:

@@ -9,6 +9,7 @@ from tree_sitter import Node
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.ecmascript_modules import dependency, exported, exported_names, imported
 from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, first_named, node_text, unnamed
+from codequarry.ingest.symbols.languages.ecmascript import JAVASCRIPT_NAMES, TSX_NAMES, TYPESCRIPT_NAMES
 
 _COMMON_QUERY = """
 (call_expression function: [(identifier) @call (member_expression property: (property_identifier) @call)
@@ -212,6 +213,7 @@ JAVASCRIPT = LanguageSpec(
     exported=exported,
     exported_names=exported_names,
     builtins=builtins.ECMASCRIPT,
+    naming=JAVASCRIPT_NAMES,
 )
 
 
@@ -226,6 +228,7 @@ def _typescript(grammar: str) -> LanguageSpec:
         query="".join(lines) + _TYPESCRIPT_QUERY,
         rules=_TYPESCRIPT_RULES,
         wrappers={"export_statement": "declaration", "ambient_declaration": ""},
+        naming=TSX_NAMES if grammar == "tsx" else TYPESCRIPT_NAMES,
     )
 
 

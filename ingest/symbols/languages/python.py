@@ -154,7 +154,7 @@ def _imported_module(node: Node, data: bytes) -> ImportedName:
     """Read ``import a.b``, which binds ``a``, or ``import a.b as c``, which binds ``a.b``."""
     module, name = _aliased(node, data)
     bound = module if name != module else module.split(".")[0]
-    return ImportedName(name.split(".")[0], bound, at=node)
+    return ImportedName(name.split(".")[0], bound, place=node)
 
 
 def _aliased(node: Node, data: bytes) -> tuple[str, str]:

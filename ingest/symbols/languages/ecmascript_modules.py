@@ -1,0 +1,171 @@
+"""What modules import and pass on in JavaScript and TypeScript, in both module systems."""
+
+import posixpath
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from codequarry.ingest.symbols.languages.ecmascript_types import expression_names
+from codequarry.ingest.symbols.naming_rules import ImportedName, Names, PassedOnName, text_of
+
+DEFAULT = "#default"
+"""After a module: the first name means its default export, whatever that is called there."""
+
+
+def imports(node: Node, data: bytes) -> list[ImportedName]:
+    """Read an ``import``, ``export … from``, ``import()`` or ``require()``."""
+    if node.type == "call_expression":
+        return _required(node, data)
+    if node.type == "export_statement":
+        module = _source(node, data)
+        return [ImportedName("", module, found, place) for _, found, place in _specifiers(node, data)] if module else []
+    clause = _child(node, "import_require_clause")
+    if clause is not None:
+        name = next(iter(clause.named_children))
+        return [_default(name, _source(clause, data), data)]
+    module = _source(node, data)
+    clause = _child(node, "import_clause")
+    return list(_bound(clause, module, data)) if clause is not None else [ImportedName("", module, place=node)]
+
+
+def _bound(clause: Node, module: str, data: bytes) -> Iterator[ImportedName]:
+    for part in clause.named_children:
+        if part.type == "identifier":
+            yield _default(part, module, data)
+        elif part.type == "namespace_import":
+            for name in part.named_children:
+                yield ImportedName(text_of(name, data), module, place=name)
+        else:
+            for local, member, place in _specifiers(clause, data):
+                yield (
+                    ImportedName(local, f"{module}{DEFAULT}", local, place)
+                    if member == "default"
+                    else ImportedName(local, module, member, place)
+                )
+
+
+def _default(name: Node, module: str, data: bytes) -> ImportedName:
+    return ImportedName(text_of(name, data), f"{module}{DEFAULT}", text_of(name, data), name)
+
+
+def _specifiers(node: Node, data: bytes) -> Iterator[tuple[str, str, Node]]:
+    """Yield the new name, the name in the module and the place of each name in braces."""
+    for group in node.named_children:
+        if group.type in {"named_imports", "export_clause"}:
+            for child in group.named_children:
+                name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
+                if name is not None:
+                    yield text_of(alias if alias is not None else name, data), text_of(name, data), name
+
+
+def _child(node: Node, kind: str) -> Node | None:
+    return next((child for child in node.named_children if child.type == kind), None)
+
+
+def _source(node: Node, data: bytes) -> str:
+    source = node.child_by_field_name("source")
+    return text_of(source, data).strip("\"'`") if source is not None else ""
+
+
+def _required(node: Node, data: bytes) -> list[ImportedName]:
+    """Read ``require("m")``: what the declaration around it binds."""
+    function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    source = next(iter(arguments.named_children), None) if arguments is not None else None
+    if function is None or source is None or text_of(function, data) not in {"require", "import"}:
+        return []
+    module = text_of(source, data).strip("\"'`")
+    holder, member = node.parent, ""
+    while holder is not None and holder.type in {"member_expression", "await_expression", "parenthesized_expression"}:
+        found = holder.child_by_field_name("property")
+        member = text_of(found, data) if found is not None and not member else member
+        holder = holder.parent
+    pattern = holder.child_by_field_name("name") if holder is not None else None
+    if pattern is None or holder is None or holder.type != "variable_declarator":
+        return [ImportedName("", module, place=node)]
+    if pattern.type == "identifier":
+        name = text_of(pattern, data)
+        return [ImportedName(name, module, member, pattern) if member else _default(pattern, module, data)]
+    return list(_destructured(pattern, module, data))
+
+
+def _destructured(pattern: Node, module: str, data: bytes) -> Iterator[ImportedName]:
+    for child in pattern.named_children:
+        key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
+        left = child.child_by_field_name("left")
+        if key is not None and value is not None and value.type == "identifier":
+            yield ImportedName(text_of(value, data), module, text_of(key, data), key)
+        elif child.type == "shorthand_property_identifier_pattern" or left is not None:
+            name = text_of(left if left is not None else child, data)
+            yield ImportedName(name, module, name, child)
+
+
+def passed_on(node: Node, data: bytes) -> list[PassedOnName]:
+    """Read an export of other names, of another module, or the default one; and those of CommonJS."""
+    if node.type == "assignment_expression":
+        return list(_assigned_exports(node, data))
+    module = _source(node, data)
+    found = []
+    for name, member, _ in _specifiers(node, data):
+        if module and member == "default":
+            found.append(PassedOnName(name, (name,), f"{module}{DEFAULT}"))
+        else:
+            found.append(PassedOnName(name, (member,), module))
+    namespace = _child(node, "namespace_export")
+    if namespace is not None:
+        found += [PassedOnName(text_of(name, data), (), module) for name in namespace.named_children]
+    elif module and _child(node, "export_clause") is None:
+        found.append(PassedOnName("*", (), module))
+    return found or list(_default_export(node, data))
+
+
+def _default_export(node: Node, data: bytes) -> Iterator[PassedOnName]:
+    """Yield the default export: ``export default …`` or ``export = …``."""
+    words = {child.type for child in node.children if not child.is_named}
+    if not words & {"default", "="}:
+        return
+    value = node.child_by_field_name("value")
+    declaration = node.child_by_field_name("declaration")
+    if value is None and declaration is None:
+        value = next((child for child in node.named_children if child.type != "comment"), None)
+    if declaration is not None:
+        named = declaration.child_by_field_name("name")
+        yield PassedOnName("default", (text_of(named, data),) if named is not None else ())
+    elif value is not None:
+        yield PassedOnName("default", _value_names(value, data))
+
+
+def _value_names(value: Node, data: bytes) -> Names:
+    named = value.child_by_field_name("name") if value.type in {"function_expression", "class"} else None
+    return expression_names(named if named is not None else value, data) or ()
+
+
+def _assigned_exports(node: Node, data: bytes) -> Iterator[PassedOnName]:
+    """Yield the names of ``module.exports = …`` and ``exports.pay = …``."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        return
+    target = text_of(left, data).removeprefix("module.")
+    if target.startswith("exports.") and "." not in target[8:]:
+        names = _value_names(right, data)
+        if names:
+            yield PassedOnName(target[8:], names)
+    if target != "exports":
+        return
+    if right.type != "object":
+        yield PassedOnName("default", _value_names(right, data))
+        return
+    for child in right.named_children:
+        key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
+        if child.type == "shorthand_property_identifier":
+            yield PassedOnName(text_of(child, data), (text_of(child, data),))
+        elif key is not None and value is not None and (names := expression_names(value, data)):
+            yield PassedOnName(text_of(key, data).strip("\"'"), names)
+
+
+def module_of(module: str, path: str) -> str:
+    """Return a relative module as a path from the root of the repository, after ``./``; others as they are."""
+    if not module.startswith("."):
+        return module
+    name, default, _ = module.partition(DEFAULT)
+    full = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    return f"./{'' if full == '.' else full}{default}"
