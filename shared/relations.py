@@ -94,6 +94,11 @@ class Symbols:
     references: tuple[Reference, ...] = ()
 
 
+def defined_names(symbols: Symbols) -> tuple[str, ...]:
+    """Return the names that a chunk defines, by which definitions are looked up."""
+    return tuple(dict.fromkeys(found.name for found in symbols.definitions))
+
+
 _ORIGINS: tuple[Origin, ...] = ("scope", "import", "package", "name")
 
 

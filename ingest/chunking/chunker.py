@@ -78,6 +78,7 @@ def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> 
         kind_of_file=source.kind_of_file,
         complexity_score=piece.complexity,
         encoding=source.encoding,
+        symbols=piece.symbols,
         relations=piece.relations,
     )
 

@@ -24,7 +24,7 @@ from codequarry.ingest.chunking.pieces import Cut, Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
 from codequarry.ingest.symbols.file_symbols import Captures, Described, FileNames, read_names
 from codequarry.shared.model import SymbolType
-from codequarry.shared.relations import Symbols, encode
+from codequarry.shared.relations import defined_names, encode
 
 # Cost of a row in which no statement begins: a part begins there only as a last resort.
 _NO_BORDER = 1_000
@@ -165,19 +165,15 @@ class _File:
             piece,
             body_byte=body if body is not None and start <= body < end else None,
             context="\n".join(filter(None, (piece.context, _uses(used)))),
-            defines=self._defines(start, end, symbols),
+            defines=facts.definitions.between(start, end)[:MAX_DEFINES],
             calls=calls[:MAX_CALLS],
             references=tuple(dict.fromkeys(mentioned))[:MAX_REFERENCES],
+            symbols=defined_names(symbols),
             imports=tuple(modules),
             dependencies=tuple(dependencies),
             exports=self._exports(item, start, end),
             relations=encode(symbols),
         )
-
-    def _defines(self, start: int, end: int, symbols: Symbols) -> tuple[str, ...]:
-        """Return the defined names: those of the outline's query, and members that methods define."""
-        named = (*self.facts.definitions.between(start, end), *(found.name for found in symbols.definitions))
-        return tuple(dict.fromkeys(named))[:MAX_DEFINES]
 
     def _exports(self, item: OutlineItem, start: int, end: int) -> tuple[str, ...]:
         """Return the exported names declared in a byte range, outside any type."""

@@ -6,7 +6,7 @@ from codequarry.ingest.chunking.pieces import Piece
 from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.ingest.chunking.text import SourceText
 from codequarry.ingest.symbols.links import LINKING_LANGUAGES, links_in
-from codequarry.shared.relations import Definition, Symbols, encode
+from codequarry.shared.relations import Definition, Symbols, defined_names, encode
 
 # Between the titles of a section's qualified name.
 _BELOW = " > "
@@ -22,7 +22,7 @@ def with_links(piece: Piece, source: SourceFile, text: SourceText) -> Piece:
         links = [replace(link, within=section.path) for link in links]
     symbols = Symbols((section,) if section is not None else (), tuple(links))
     names = dict.fromkeys((*piece.references, *(link.name for link in links)))
-    return replace(piece, references=tuple(names), relations=encode(symbols))
+    return replace(piece, references=tuple(names), symbols=defined_names(symbols), relations=encode(symbols))
 
 
 def _section(piece: Piece) -> Definition:

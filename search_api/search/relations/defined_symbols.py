@@ -20,7 +20,7 @@ def defined_symbols(engine: SearchEngine, request: DefinitionsRequest) -> Defini
     asked = {"name": request.name.qualified, "filters": {key: list(values) for key, values in request.filters.items()}}
     page = Page.located_by(engine, request.selection, request.cursor, asked, request.limit)
     filters = request.selection.filters
-    wanted = Filters((*filters.terms, ("defines", (request.name.last,))), filters.excluded, filters.paths)
+    wanted = Filters((*filters.terms, ("symbols", (request.name.last,))), filters.excluded, filters.paths)
     chunks = engine.store.find(page.located.scope.snapshot, wanted, MAX_CHUNKS + 1)
     if len(chunks) > MAX_CHUNKS:
         raise UsageError(

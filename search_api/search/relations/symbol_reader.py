@@ -139,7 +139,7 @@ class SymbolReader:
         """Read the definitions of names, and what the types among them inherit from."""
         missing = [name for name in dict.fromkeys(names) if name not in self._read]
         for part in _parts(missing):
-            chunks = self._store.find(self._snapshot, Filters((("defines", part),)), MAX_DEFINING_CHUNKS)
+            chunks = self._store.find(self._snapshot, Filters((("symbols", part),)), MAX_DEFINING_CHUNKS)
             by_name: dict[str, dict[tuple[FilePlace, tuple[str, ...], int], DefinedSymbol]] = {
                 name: {} for name in part
             }
