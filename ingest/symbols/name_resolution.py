@@ -25,6 +25,8 @@ class NameResolution:
     def reference(self, names: Names, at: int) -> Target | None:
         """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name."""
         if len(names) == 1:
+            if names[0] in self._rules.self_names or names[0] in self._rules.super_names:
+                return None
             bound = self.scopes.lookup(names[0], at, in_members=self._rules.sees_members)
             if isinstance(bound, Local):
                 return None
