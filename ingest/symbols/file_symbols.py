@@ -26,6 +26,7 @@ Captures = Mapping[str, Sequence[Node]]
 
 # A mere mention counts only if the file shows what it means.
 _KNOWN = frozenset({"scope", "import"})
+_OF_HEADS = frozenset({"inherits", "implements"})
 # A place with several captures is a reference of the first of these kinds.
 _CAPTURED_KINDS: tuple[tuple[str, ReferenceKind], ...] = (
     ("inherits", "inherits"),
@@ -183,6 +184,9 @@ def _bind(
         elif found.name:
             tree.around(node.start_byte).bindings.setdefault(found.name, found)
     for item in named:
+        # A constructor has the name of its type, which inside the type still means the type.
+        if item.kind.word == "constructor":
+            continue
         scope = tree.members_of(item.path[:-1]) if item.owner else _outside(item, tree)
         if scope is not None:
             scope.bindings.setdefault(item.name, Defined(item.path))
@@ -276,7 +280,7 @@ def _references(
             if capture == "component" and not data[at : at + 1].isupper():
                 continue
             names = rules.names_of(rules.expression_of(node), data)
-            target = resolution.reference(names, at) if names else None
+            target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
                 line = node.start_point[0] + 1
                 found.append((at, Reference(kind, line, target, resolution.scopes.definition_around(at))))

@@ -52,6 +52,11 @@ class DefinedSymbol:
         return self.definition.symbol_kind == PASSED_ON and self.definition.type is not None
 
     @property
+    def is_member(self) -> bool:
+        """Whether its name means it after a type's name; a constructor has its type's name, which means the type."""
+        return self.definition.symbol_kind != "constructor"
+
+    @property
     def has_members(self) -> bool:
         """Whether names after it mean its members."""
         return self.definition.symbol_type in _CLASS_TYPES or self.definition.symbol_kind in {"module", "namespace"}

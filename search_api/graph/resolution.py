@@ -6,7 +6,7 @@ from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import STARS, SUFFIX, match, readings
+from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, readings
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
 FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history"]
@@ -56,25 +56,42 @@ class Resolver:
         if depth > _MAX_DEPTH or not target.names:
             return []
         if target.origin == "scope":
-            return self._in_file(target.names, place, depth)
+            return self._in_file(target, place, depth)
         if target.origin == "name":
             return self._by_name(target.names, place, depth)
         return self._in_module(target, place, depth)
 
-    def _in_file(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
+    def _in_file(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Follow names from the longest beginning that the file defines."""
+        names = target.names
         for cut in range(len(names), 0, -1):
-            if names[cut - 1] == SUPER:
-                continue
-            head = tuple(names[:cut])
-            here = [
-                Resolved(found, CONFIDENCE["scope"], "scope")
-                for found in self._table.named(names[cut - 1])
-                if found.path == head and found.place == place
-            ]
+            here = self._defined(names[:cut], place)
             if here:
-                return self._follow(here, names[cut:], depth)
+                found = self._follow(here, names[cut:], depth)
+                return found or self._around(target, cut, place, depth)
         return []
+
+    def _defined(self, path: Names, place: FilePlace) -> list[Resolved]:
+        """Return the definitions of a file with a path."""
+        if path[-1] == SUPER:
+            return []
+        found = self._table.named(path[-1])
+        return [
+            Resolved(symbol, CONFIDENCE["scope"], "scope")
+            for symbol in found
+            if symbol.path == path and symbol.place == place
+        ]
+
+    def _around(self, target: Target, cut: int, place: FilePlace, depth: int) -> list[Resolved]:
+        """Look for what a type does not have in the types around it, and then in the modules that the target names."""
+        if not target.module:
+            return []
+        names = target.names[cut:]
+        for outer in range(cut - 1, 0, -1):
+            found = self._follow(self._defined(target.names[:outer], place), names, depth)
+            if found:
+                return found
+        return self._in_module(Target("package", target.module, names), place, depth)
 
     def _in_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         for module, names in readings(place.family, target.module, target.names):
@@ -193,7 +210,7 @@ class Resolver:
         own = [
             replace(owner, symbol=found)
             for found in self._table.named(name)
-            if found.path[-2:] == tail and _is_same_type(found, symbol)
+            if found.path[-2:] == tail and found.is_member and _is_same_type(found, symbol)
         ]
         if own or level > _MAX_DEPTH:
             return own
