@@ -52,6 +52,11 @@ class DefinedSymbol:
         return self.definition.symbol_kind == PASSED_ON and self.definition.type is not None
 
     @property
+    def is_extension(self) -> bool:
+        """Whether it is a member of a type that may be defined in any file."""
+        return self.definition.symbol_kind == "extension"
+
+    @property
     def is_member(self) -> bool:
         """Whether its name means it after a type's name; a constructor has its type's name, which means the type."""
         return self.definition.symbol_kind != "constructor"

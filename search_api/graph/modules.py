@@ -108,7 +108,9 @@ def _go(module: str, names: Names, found: DefinedSymbol) -> float:
 
 
 def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:
-    own = ".".join(filter(None, (found.place.package, *found.path)))
+    # An extension is imported by its own name.
+    path = found.path[-1:] if found.is_extension else found.path
+    own = ".".join(filter(None, (found.place.package, *path)))
     wanted = ".".join(filter(None, (module.removesuffix(".*"), *names)))
     return EXACT if own == wanted else 0.0
 

@@ -1,6 +1,6 @@
 """Resolves references to definitions of a snapshot, with how each was found and how sure it is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,6 +22,8 @@ _BUILTIN_MEMBER = 0.25
 _ELEMENT = 0.95
 # Types above a type that are looked through, and types that a path of names passes.
 _MAX_DEPTH = 8
+# Overloads, and the declarations of a type for several platforms, are followed together.
+_MAX_FOLLOWED = 24
 # More candidates by name alone say nothing.
 _MAX_BY_NAME = 5
 
@@ -43,14 +45,8 @@ class Resolver:
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
-        return self._best(self._target(written.reference.target, written.place, 0), written)
-
-    def _best(self, found: Sequence[Resolved], written: WrittenReference) -> list[Resolved]:
-        unique: dict[tuple[str, str, int], Resolved] = {}
-        for item in sorted(found, key=lambda item: -item.confidence):
-            place = item.symbol.place
-            unique.setdefault((place.repo, place.path, item.symbol.definition.line), item)
-        return list(unique.values())
+        found = self._target(written.reference.target, written.place, 0)
+        return _distinct(sorted(found, key=lambda item: -item.confidence))
 
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > _MAX_DEPTH or not target.names:
@@ -153,11 +149,11 @@ class Resolver:
             found = [item for item in found if not item.symbol.is_alias]
             return [*self._follow(found, names, depth), *self._behind(aliases, names, depth)]
         for index, name in enumerate(names):
-            types = [owner for item in found for owner in self._types(item, depth)]
+            types = _distinct(owner for item in found for owner in self._types(item, depth))
             if name == SUPER:
                 found = [parent for owner in types for parent in self._parents(owner, depth)]
                 continue
-            members = [member for owner in types for member in self._members(owner, name, depth)]
+            members = _distinct(member for owner in types for member in self._members(owner, name, depth))
             if not members and types and index < len(names) - 1 and name in ELEMENT_MEMBERS.get(_family(types), ()):
                 found = [replace(owner, confidence=owner.confidence * _ELEMENT) for owner in types]
                 continue
@@ -232,6 +228,15 @@ class Resolver:
         ]
 
 
+def _distinct(found: Iterable[Resolved]) -> list[Resolved]:
+    """Return each definition once, and not more than are worth following."""
+    unique: dict[tuple[str, str, int, Names], Resolved] = {}
+    for item in found:
+        place, definition = item.symbol.place, item.symbol.definition
+        unique.setdefault((place.repo, place.path, definition.line, definition.path), item)
+    return list(unique.values())[:_MAX_FOLLOWED]
+
+
 def _family(found: Sequence[Resolved]) -> str:
     return found[0].symbol.place.family
 
@@ -242,4 +247,6 @@ def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
         return member.path[:-1] == type_.path
     if member.place.family == "go":
         return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
-    return member.place.family in {"rust", "c", "c#", "ruby"} and member.place.repo == type_.place.repo
+    return (
+        member.is_extension or member.place.family in {"rust", "c", "c#", "ruby"}
+    ) and member.place.repo == type_.place.repo
