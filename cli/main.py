@@ -24,11 +24,13 @@ from codequarry.cli.commands import (
     mcp,
     migrate,
     models,
+    neighbours,
     opensearch,
     repos,
     search,
     serve,
     status,
+    symbols,
     sync,
     where,
     worker,
@@ -93,6 +95,17 @@ _add(
     "log Store.load --path 'src/*' --branch dev",
     "log retry_delay --no-git --limit 5 --json",
 )
+_add(
+    "symbols",
+    symbols.symbols,
+    "symbols parse_request --repo codequarry",
+    "symbols Store.load --language python --json",
+)
+_add("refs", neighbours.refs, "refs parse_request", "refs Store --kind inherits --kind type --json")
+_add("callers", neighbours.callers, "callers parse_request", "callers Store.load --depth 3 --branch dev")
+_add("callees", neighbours.callees, "callees parse_request --repo codequarry")
+_add("parents", neighbours.parents, "parents SearchBody --depth 3")
+_add("children", neighbours.children, "children RequestBody --json")
 _add(
     "embed-check",
     embed_check.embed_check,

@@ -40,6 +40,7 @@ FILTERABLE_FIELDS: Mapping[str, FieldKind] = {
     "symbol_kind": "keyword",
     "symbol_name": "keyword",
     "symbol_type": "keyword",
+    "symbols": "keywords",
     "tags": "keywords",
 }
 """Every field that ``Filters`` may name. Values are compared exactly, including case."""

@@ -37,7 +37,8 @@ class Chunk:
     Lines count from 1, both ends inclusive; characters from 0 in the decoded file, end exclusive. ``text`` is the
     file's own text of those lines, with line endings. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
 
-    ``relations`` has its definitions and references, as ``relations.py`` encodes them.
+    ``relations`` has its definitions and references, as ``relations.py`` encodes them. ``symbols`` are the names of all
+    these definitions; ``defines`` has those that searches go by, without attributes that methods set.
 
     Commits are chunks too: a message, or what a commit changed in a file. Their ``blob`` is the commit, their ``path``
     is one of ``commit_log.py``, and the last five fields are set. ``author`` is what the author filter reads: name and,
@@ -81,6 +82,7 @@ class Chunk:
     complexity_score: float | None = None
     masked: bool = False
     encoding: str | None = None
+    symbols: tuple[str, ...] = ()
     relations: str = ""
     commit_author: str | None = None
     commit_date: str | None = None

@@ -94,6 +94,11 @@ class Symbols:
     references: tuple[Reference, ...] = ()
 
 
+def defined_names(symbols: Symbols) -> tuple[str, ...]:
+    """Return the names that a chunk defines, by which definitions are looked up."""
+    return tuple(dict.fromkeys(found.name for found in symbols.definitions))
+
+
 _ORIGINS: tuple[Origin, ...] = ("scope", "import", "package", "name")
 
 
@@ -166,7 +171,7 @@ def _definition(row: list[Any], words: list[str]) -> Definition:
     path, symbol_type, kind, line, rows, exported, signature, doc, *type_ = row
     return Definition(
         path=_names(words[path]),
-        symbol_type=words[symbol_type],  # type: ignore[arg-type]
+        symbol_type=words[symbol_type],
         symbol_kind=words[kind],
         line=line,
         end_line=line + rows,

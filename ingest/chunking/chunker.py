@@ -4,6 +4,7 @@ from codequarry.ingest.chunking.chunk_ids import chunk_id, content_hash
 from codequarry.ingest.chunking.code import code_pieces
 from codequarry.ingest.chunking.grammar import spec_for
 from codequarry.ingest.chunking.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
+from codequarry.ingest.chunking.linked_documents import with_links
 from codequarry.ingest.chunking.markdown import markdown_pieces
 from codequarry.ingest.chunking.pieces import Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.source_file import SourceFile
@@ -27,7 +28,7 @@ def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
     if not source.text:
         return []
     text = SourceText.of(source.text)
-    pieces = _pieces(source, text, sizes)
+    pieces = (with_links(piece, source, text) for piece in _pieces(source, text, sizes))
     return [_chunk(source, text, piece, ordinal) for ordinal, piece in enumerate(pieces)]
 
 
@@ -77,6 +78,7 @@ def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> 
         kind_of_file=source.kind_of_file,
         complexity_score=piece.complexity,
         encoding=source.encoding,
+        symbols=piece.symbols,
         relations=piece.relations,
     )
 

@@ -24,7 +24,7 @@ from codequarry.ingest.chunking.pieces import Cut, Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
 from codequarry.ingest.symbols.file_symbols import Captures, Described, FileNames, read_names
 from codequarry.shared.model import SymbolType
-from codequarry.shared.relations import encode
+from codequarry.shared.relations import defined_names, encode
 
 # Cost of a row in which no statement begins: a part begins there only as a last resort.
 _NO_BORDER = 1_000
@@ -168,6 +168,7 @@ class _File:
             defines=facts.definitions.between(start, end)[:MAX_DEFINES],
             calls=calls[:MAX_CALLS],
             references=tuple(dict.fromkeys(mentioned))[:MAX_REFERENCES],
+            symbols=defined_names(symbols),
             imports=tuple(modules),
             dependencies=tuple(dependencies),
             exports=self._exports(item, start, end),

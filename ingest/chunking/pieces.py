@@ -103,4 +103,5 @@ class Piece:
     calls: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     complexity: float | None = None
+    symbols: tuple[str, ...] = ()
     relations: str = ""

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tree_sitter import Node
@@ -10,6 +10,7 @@ from tree_sitter import Node
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
 from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
+from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import PASSED_ON, Definition, Reference, ReferenceKind, Symbols, Target
 
 # Generated tables have thousands; the first ones show what the file is about.
@@ -100,6 +101,7 @@ def read_names(
     defined_at = {found.at for found in named}
     references = _references(captures, rules, data, resolution, defined_at)
     references += _import_references(imports, scopes)
+    references += _flows(captures, rules, data, resolution)
     references.sort(key=lambda item: item[0])
     return FileNames(tuple(definitions[:MAX_DEFINITIONS]), tuple(references[:MAX_REFERENCES]))
 
@@ -114,16 +116,16 @@ def _named(captures: Captures, rules: NamingRules, data: bytes) -> list[_Named]:
     ]
     members = [node for node in captures.get("member", ()) if rules.is_member(node, data)]
     found: dict[int, _Named] = {}
-    for capture, node in ((capture, node) for capture in (members, nodes) for node in capture):
-        start, end = node.start_byte, node.end_byte
-        defining = _defining_node(node, rules) if start < end <= start + _MAX_NAME and start not in found else None
-        if defining is not None:
-            kind = rules.kind_of(defining, rules.definitions[defining.type], data)
-            if kind is None:
+    for of_self, captured in ((True, members), (False, nodes)):
+        for node in captured:
+            start, end = node.start_byte, node.end_byte
+            defining = _defining_node(node, rules) if start < end <= start + _MAX_NAME and start not in found else None
+            if defining is None:
                 continue
-            owner = rules.owner_of(defining, data)
-            name = text_of(node, data).strip("\"':")
-            found[start] = _Named(start, name, node, defining, kind, owner, capture is members)
+            kind = rules.kind_of(defining, rules.definitions[defining.type], data)
+            if kind is not None:
+                owner, name = rules.owner_of(defining, data), text_of(node, data).strip("\"':")
+                found[start] = _Named(start, name, node, defining, kind, owner, of_self)
     return [found[start] for start in sorted(found)]
 
 
@@ -202,7 +204,7 @@ def _bind(
 
 def _imports(node: Node, rules: NamingRules, data: bytes, path: str) -> Iterable[ImportedName]:
     for found in rules.imports(node, data):
-        yield ImportedName(found.name, rules.module_of(found.module, path), found.member, found.place or node)
+        yield replace(found, module=rules.module_of(found.module, path), place=found.place or node)
 
 
 def _passed_on(
@@ -258,7 +260,7 @@ def _is_member(found: _Named, resolution: NameResolution) -> bool:
     return bool(found.owner) or _outside(found, resolution.scopes).of_members
 
 
-def _symbol_type(found: _Named, resolution: NameResolution):  # type: ignore[no-untyped-def]
+def _symbol_type(found: _Named, resolution: NameResolution) -> SymbolType:
     return "method" if found.kind.type == "function" and _is_member(found, resolution) else found.kind.type
 
 
@@ -285,6 +287,41 @@ def _references(
                 line = node.start_point[0] + 1
                 found.append((at, Reference(kind, line, target, resolution.scopes.definition_around(at))))
     return found
+
+
+def _flows(
+    captures: Captures, rules: NamingRules, data: bytes, resolution: NameResolution
+) -> list[tuple[int, Reference]]:
+    """Return where the result of one function goes to another: it returns it, or takes it as an argument."""
+    found: list[tuple[int, Reference]] = []
+    for capture in ("returned", "argument"):
+        for node in captures.get(capture, ()):
+            at = node.start_byte
+            names = rules.names_of(rules.expression_of(node), data)
+            target = resolution.reference(names, at) if names else None
+            into = _taker(node, rules, data, resolution) if capture == "argument" else None
+            if target is not None and target.origin in _KNOWN and (into is not None or capture == "returned"):
+                line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
+                found.append((at, Reference("data_flow", line, target, within, into)))
+    return found
+
+
+def _taker(node: Node, rules: NamingRules, data: bytes, resolution: NameResolution) -> Target | None:
+    """Return the function of the call around a call that is an argument."""
+    inner: Node | None = node
+    for _ in range(_MAX_CLIMB):
+        inner = inner.parent if inner is not None else None
+        if inner is not None and inner.type in rules.call_lists and not _is_own_list(inner, node):
+            call = inner.parent
+            names = rules.names_of(call, data) if call is not None else None
+            target = resolution.reference(names, node.start_byte) if names else None
+            return target if target is not None and target.origin in _KNOWN else None
+    return None
+
+
+def _is_own_list(arguments: Node, name: Node) -> bool:
+    """Return whether a list of arguments follows a name, so that it is that of the name's own call."""
+    return arguments.start_byte > name.start_byte
 
 
 def _import_references(imports: Sequence[tuple[Node, ImportedName]], scopes: ScopeTree) -> list[tuple[int, Reference]]:

@@ -28,6 +28,8 @@ class NameResolution:
         With ``of_head``, it stands in the head of a type, where the members of the type are not yet known.
         """
         if len(names) == 1:
+            if names[0] in self._rules.self_names or names[0] in self._rules.super_names:
+                return None
             bound = self.scopes.lookup(names[0], at, in_members=self._rules.sees_members)
             if isinstance(bound, Local):
                 return None

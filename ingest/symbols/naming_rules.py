@@ -76,9 +76,11 @@ class NamingRules:
     ``query`` is appended to the query of the language's chunking rules, whose ``@def``, ``@holder``, ``@call``,
     ``@ref`` and ``@import`` are read too. It captures ``@scope`` (a node whose inside is a scope), ``@container`` (a
     scope whose names are members of a type that it names, such as Rust's ``impl``), ``@local`` (a name bound in the
-    scope around it), ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is defined inside a method but is a member of the type around it),
-    ``@passed_on`` (an export of what has another name or comes from another module), and references by kind:
-    ``@inherits @implements @decorates @type @mention @returned @argument``.
+    scope around it), ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is
+    defined inside a method but is a member of the type around it), ``@passed_on`` (an export of what has another name
+    or comes from another module), and references by kind: ``@inherits @implements @decorates @type @mention``.
+    ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
+    argument of another call.
     """
 
     query: str
@@ -106,6 +108,8 @@ class NamingRules:
     """Returns the full path of an imported module, given the importing file's path."""
     own_module: Callable[[str, str | None], str] = lambda path, package: package or ""
     """Returns the package whose names the file sees without an import, given its path and package clause."""
+    call_lists: frozenset[str] = frozenset()
+    """Node types that hold the arguments of a call; their parent is the call."""
     is_member: Callable[[Node, bytes], bool] = lambda node, data: True
     """Returns whether a ``@member`` is one of the object whose method runs."""
     self_names: frozenset[str] = frozenset()

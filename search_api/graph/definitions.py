@@ -1,7 +1,7 @@
 """The definitions that are known while references are resolved, by name."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from codequarry.shared.relations import PASSED_ON, Definition, Reference, Target
@@ -20,8 +20,8 @@ class FilePlace:
 
     repo: str
     path: str
-    language: str
-    package: str | None
+    language: str = field(compare=False)
+    package: str | None = field(compare=False)
 
     @property
     def family(self) -> str:
@@ -75,14 +75,27 @@ class WrittenReference:
     reference: Reference
 
 
+FILE = "file"
+"""The kind of a symbol that stands for a whole file, such as a module or the target of a link."""
+
+
+def whole_file(place: FilePlace) -> DefinedSymbol:
+    """Return the symbol that stands for a file."""
+    return DefinedSymbol(place, Definition((place.path.rpartition("/")[2],), FILE, FILE, 1, 1))
+
+
 class DefinitionTable:
     """Definitions by name, as far as they have been read; ``wanted`` collects the names that have not.
+
+    ``wanted_modules`` are the dotted modules that may be files.
 
     A caller resolves, reads the definitions of all wanted names in one request, and resolves again.
     """
 
     def __init__(self) -> None:
         self.wanted: set[str] = set()
+        self.wanted_modules: set[str] = set()
+        self._modules: dict[str, list[DefinedSymbol]] = {}
         self._named: dict[str, list[DefinedSymbol]] = {}
         self._bases: dict[tuple[str, str, tuple[str, ...]], list[Target]] = {}
 
@@ -94,6 +107,18 @@ class DefinitionTable:
         """Add the types that a type inherits from."""
         known = self._bases.setdefault(_key(type_), [])
         known += [base for base in bases if base not in known]
+
+    def add_module(self, module: str, found: Iterable[FilePlace]) -> None:
+        """Add the files of a module."""
+        self._modules[module] = [whole_file(place) for place in found]
+
+    def module(self, module: str) -> list[DefinedSymbol]:
+        """Return the files of a module, or none for a module that has not been looked up."""
+        found = self._modules.get(module)
+        if found is None:
+            self.wanted_modules.add(module)
+            return []
+        return found
 
     def named(self, name: str) -> list[DefinedSymbol]:
         """Return the definitions with a name, or none for a name that has not been read."""

@@ -15,6 +15,7 @@ SUFFIX = 0.95
 # The module is a folder above the file, and passes the name on.
 REEXPORTED = 0.8
 
+_SOURCE_FOLDERS = frozenset({"src", "lib", "python", "source"})
 # Families whose modules say which other modules' names they pass on.
 STARS = frozenset({"ecmascript"})
 
@@ -59,6 +60,10 @@ def _dotted(wanted: str, own: str) -> float:
     if own == wanted:
         return EXACT
     if own.endswith(f".{wanted}"):
+        # `import redis` does not mean celery/backends/redis.py; `import acme` may mean src/acme.
+        before = own.removesuffix(f".{wanted}")
+        return SUFFIX if "." in wanted or before.rpartition(".")[2] in _SOURCE_FOLDERS else 0.0
+    if "." in own and wanted.endswith(f".{own}"):
         return SUFFIX
     return REEXPORTED if f".{own}.".find(f".{wanted}.") >= 0 else 0.0
 

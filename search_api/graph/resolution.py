@@ -1,12 +1,13 @@
 """Resolves references to definitions of a snapshot, with how each was found and how sure it is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
 from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, readings
+from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
 FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history"]
@@ -40,8 +41,12 @@ class Resolved:
 class Resolver:
     """Resolves against the definitions of a table."""
 
-    def __init__(self, table: DefinitionTable) -> None:
+    def __init__(
+        self, table: DefinitionTable, packages: Callable[[str], Sequence[DeclaredPackage]] = lambda repo: ()
+    ) -> None:
+        """Resolve against a table; ``packages`` returns those that a repository declares."""
         self._table = table
+        self._packages = packages
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
@@ -99,19 +104,32 @@ class Resolver:
     def _in_one_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         by: FoundBy = "import" if target.origin == "import" else "package"
         names = target.names
-        for cut in range(1, len(names) + 1):
-            found = []
-            for symbol in self._table.named(names[cut - 1]):
-                if symbol.place.family == place.family:
-                    score = match(target.module, names[:cut], symbol)
-                    if score:
-                        found.append(Resolved(symbol, CONFIDENCE[by] * score, by))
-            if found:
-                best = max(item.confidence for item in found)
-                return self._follow([item for item in found if item.confidence == best], names[cut:], depth)
-        if place.family in STARS and self._table.has_read(names[:1]):
-            return self._passed_on(target, place, depth)
-        return []
+        matches = [
+            (module_match(target.module, names[:cut], symbol, place, self._packages(symbol.place.repo)), cut, symbol)
+            for cut in range(1, len(names) + 1)
+            for symbol in self._table.named(names[cut - 1])
+            if symbol.place.family == place.family
+        ]
+        best = max((score for score, _, _ in matches), default=0.0)
+        # A module itself is surer than a name that a module above it may pass on.
+        if best < SUFFIX and (files := self._files(target, place)):
+            return files
+        if not best:
+            passes_on = place.family in STARS and self._table.has_read(names[:1])
+            return self._passed_on(target, place, depth) if passes_on else []
+        cut = min(cut for score, cut, _ in matches if score == best)
+        found = [
+            Resolved(symbol, CONFIDENCE[by] * best, by) for score, at, symbol in matches if (score, at) == (best, cut)
+        ]
+        near = [item for item in found if item.symbol.place.repo == place.repo] or found
+        return self._follow(near, names[cut:], depth)
+
+    def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
+        """Return the file of a module that is named itself, in a language in which a file is a module."""
+        if target.origin != "import" or place.family != "python" or "|" in target.module:
+            return []
+        module = ".".join(filter(None, (target.module, *target.names)))
+        return [Resolved(found, CONFIDENCE["import"], "import") for found in self._table.module(module)]
 
     def _passed_on(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Look in the modules whose every name the module passes on."""
@@ -129,7 +147,9 @@ class Resolver:
         found = [
             symbol
             for symbol in self._table.named(first)
-            if symbol.place.family == place.family and (len(symbol.path) > 1) == is_member
+            if symbol.place.family == place.family
+            and symbol.place.repo == place.repo
+            and (len(symbol.path) > 1) == is_member
         ]
         if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
             here = [Resolved(symbol, _BUILTIN_MEMBER / len(found), "name") for symbol in found[:_MAX_BY_NAME]]

@@ -20,7 +20,18 @@ from codequarry.search_api.http.log_limits import BoundedLog
 from codequarry.search_api.http.openapi import component_schemas, describe_keys
 from codequarry.search_api.http.problems import problem, problem_of
 from codequarry.search_api.http.request_context import CATALOG_METRICS, EXTENSION, INDEXER, RECEIVER, deadline
-from codequarry.search_api.http.routes import comparison, health, jobs, repos, search, symbol_history, symbols, webhooks
+from codequarry.search_api.http.routes import (
+    comparison,
+    definitions,
+    graph,
+    health,
+    jobs,
+    repos,
+    search,
+    symbol_history,
+    symbols,
+    webhooks,
+)
 from codequarry.search_api.jobs.queue import MakeIndexer
 from codequarry.search_api.query.request import SearchRequest
 from codequarry.search_api.search.backend import Backend
@@ -77,7 +88,7 @@ def create_app(
     app.extensions[INDEXER] = make_indexer(backend) if make_indexer else None
     app.extensions[RECEIVER] = Receiver(settings)
     start_counting()
-    for routes in (search, comparison, symbols, symbol_history, repos, jobs, webhooks, health):
+    for routes in (search, comparison, definitions, graph, symbols, symbol_history, repos, jobs, webhooks, health):
         app.register_blueprint(routes.blueprint)
     app.extensions[CATALOG_METRICS] = catalog_metrics(backend)
     if settings.metrics.port is None:

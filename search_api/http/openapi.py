@@ -12,19 +12,22 @@ from codequarry.search_api.answers.hits import SearchAnswer
 from codequarry.search_api.answers.jobs import JobsPage, PendingSearch
 from codequarry.search_api.answers.json import schemas
 from codequarry.search_api.answers.problem import PROBLEM_MEDIA_TYPE, Health, Problem
+from codequarry.search_api.answers.relations import Definitions, Edges
 from codequarry.search_api.answers.repositories import Repositories
 from codequarry.search_api.answers.symbol_history import SymbolHistory
 from codequarry.search_api.answers.symbol_versions import SymbolVersions
 from codequarry.search_api.http.admission import NEEDS
 from codequarry.search_api.jobs.repositories import RepositoryToAdd
 from codequarry.search_api.query.diff_request import DiffBody
+from codequarry.search_api.query.relations_request import GraphBody
 from codequarry.search_api.query.request import SearchBody
 from codequarry.search_api.webhooks.generic import GenericDelivery
 
 REF_TEMPLATE = "#/components/schemas/{model}"
-REQUESTS: tuple[type[BaseModel], ...] = (SearchBody, DiffBody, RepositoryToAdd, GenericDelivery)
+REQUESTS: tuple[type[BaseModel], ...] = (SearchBody, DiffBody, GraphBody, RepositoryToAdd, GenericDelivery)
 ANSWERS: tuple[type, ...] = (
-    SearchAnswer, ComparisonAnswer, SymbolVersions, SymbolHistory, Repositories, JobsPage, PendingSearch, Deliveries,
+    SearchAnswer, ComparisonAnswer, SymbolVersions, SymbolHistory, Definitions, Edges, Repositories, JobsPage,
+    PendingSearch, Deliveries,
     ReceivedDelivery,
     Health, Problem,
 )  # fmt: skip

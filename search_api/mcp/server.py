@@ -10,6 +10,7 @@ from pydantic import Field
 from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.jobs.queue import Indexer
 from codequarry.search_api.mcp.caller import McpCaller
+from codequarry.search_api.mcp.relations import add_relations
 from codequarry.search_api.mcp.rendering import CodePlaces, places, render_answer, render_file
 from codequarry.search_api.mcp.symbol_history import add_symbol_history
 from codequarry.search_api.mcp.tool_calls import ToolCalls
@@ -19,8 +20,9 @@ from codequarry.search_api.search.backend import Backend
 
 INSTRUCTIONS = """\
 Codequarry searches indexed git repositories. Call search_code with a question in plain words ("where are retries
-scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result, or symbol_history
-for when a function, method or class changed. Results show the code at the indexed commit that they name, not the
+scheduled"), or with an exact name if you know it. Then call read_file for the lines around a result, find_references
+for the callers, subclasses and importers of a symbol, find_symbol for all definitions of a name, or symbol_history for
+when a function, method or class changed. Results show the code at the indexed commit that they name, not the
 working tree. All tools take a ref: a branch, a tag, pull/12, a commit, or workspace:/path for an indexed working tree
 (any folder in it). The default is the default branch.
 search_code also takes a pattern as ref, such as release/* or * for every version: each result is then one declaration,
@@ -99,5 +101,6 @@ def create_server(backend: Backend, indexer: Indexer) -> MCPServer[Any]:
         file = with_tool_errors(lambda: calls.read(repo, path, start_line, last, version, index=index))
         return tool_result(render_file(file), file)
 
+    add_relations(server, backend, calls.caller.principal)
     add_symbol_history(server, backend, calls.caller.principal)
     return server

@@ -85,9 +85,14 @@ def _fields(chunk: Chunk) -> dict[str, Any]:
 
 def chunk_url(origin: str, view: View, chunk: Chunk) -> str | None:
     """Return a chunk's URL, or None for a working tree, whose code is not on a host yet."""
+    return lines_url(origin, view, chunk.path, chunk.start_line, chunk.end_line)
+
+
+def lines_url(origin: str, view: View, path: str, start_line: int, end_line: int) -> str | None:
+    """Return the URL of lines of a file, or None for a working tree, whose code is not on a host yet."""
     if view.ref.kind == "workspace":
         return None
-    return blob_url(origin, view.commit, chunk.path, chunk.start_line, chunk.end_line)
+    return blob_url(origin, view.commit, path, start_line, end_line)
 
 
 def explain(item: Ranked, recall: Recall) -> Explanation:

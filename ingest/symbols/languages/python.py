@@ -31,6 +31,11 @@ _QUERY = """
 (assignment right: (identifier) @mention)
 (return_statement (identifier) @mention)
 (pair value: (identifier) @mention)
+(return_statement (call function: [(identifier) @returned (attribute attribute: (identifier) @returned)]))
+(return_statement (await (call function: [(identifier) @returned (attribute attribute: (identifier) @returned)])))
+(argument_list (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)]))
+(argument_list (keyword_argument
+  value: (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)])))
 (attribute object: (identifier) @mention)
 """
 
@@ -134,21 +139,24 @@ def _is_own_attribute(name: Node, data: bytes) -> bool:
 def _imports(node: Node, data: bytes) -> list[ImportedName]:
     base = node.child_by_field_name("module_name")
     if base is None:
-        return [_imported_module(child, data) for child in node.children_by_field_name("name")]
+        return [found for child in node.children_by_field_name("name") for found in _imported_modules(child, data)]
     module = text_of(base, data)
     if any(child.type == "wildcard_import" for child in node.children):
         return [ImportedName("*", module)]
     found = []
     for child in node.children_by_field_name("name"):
         member, name = _aliased(child, data)
-        found.append(ImportedName(name, module, member))
+        found.append(ImportedName(name, module, member, child))
     return found
 
 
-def _imported_module(node: Node, data: bytes) -> ImportedName:
-    """Read ``import a.b``, which binds ``a``, or ``import a.b as c``, which binds ``a.b``."""
+def _imported_modules(node: Node, data: bytes) -> list[ImportedName]:
+    """Read ``import a.b``, which binds ``a`` and imports both, or ``import a.b as c``, which binds ``a.b``."""
     module, name = _aliased(node, data)
-    return ImportedName(name, module) if name != module else ImportedName(module.split(".")[0], module.split(".")[0])
+    first = module.split(".", 1)[0]
+    if name != module or first == module:
+        return [ImportedName(name, module, place=node)]
+    return [ImportedName(first, first, place=node), ImportedName("", module, place=node)]
 
 
 def _aliased(node: Node, data: bytes) -> tuple[str, str]:
@@ -181,6 +189,7 @@ PYTHON_NAMES = NamingRules(
     type_of=_type_of,
     imports=_imports,
     module_of=_module_of,
+    call_lists=frozenset({"argument_list"}),
     is_member=_is_own_attribute,
     self_names=_SELF,
     builtins=frozenset(dir(builtins)),

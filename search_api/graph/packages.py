@@ -1,0 +1,111 @@
+"""Packages that repositories declare in manifests; by their names, imports reach into other repositories."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace
+from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, match
+
+MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml")
+"""File names of manifests. Java's and Kotlin's packages are unique by convention and need none."""
+
+_GO_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+_SETUP_NAME = re.compile(r"^\[metadata\][^\[]*?^name\s*=\s*(\S+)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredPackage:
+    """A package, the folder of its manifest, and the family of languages that imports it."""
+
+    family: str
+    name: str
+    folder: str
+
+
+def read_manifest(path: str, text: str) -> DeclaredPackage | None:
+    """Return the package that a manifest declares, or None if it declares none or can't be read."""
+    folder, _, file = path.rpartition("/")
+    try:
+        family, name = _READERS[file](text)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return None
+    return DeclaredPackage(family, name, folder) if name and isinstance(name, str) else None
+
+
+def _go_mod(text: str) -> tuple[str, str]:
+    found = _GO_MODULE.search(text)
+    return "go", found[1] if found else ""
+
+
+def _package_json(text: str) -> tuple[str, str]:
+    return "ecmascript", json.loads(text)["name"]
+
+
+def _pyproject(text: str) -> tuple[str, str]:
+    body = tomllib.loads(text)
+    project = body.get("project") or body["tool"]["poetry"]
+    return "python", project["name"]
+
+
+def _setup_cfg(text: str) -> tuple[str, str]:
+    found = _SETUP_NAME.search(text)
+    return "python", found[1] if found else ""
+
+
+def _cargo(text: str) -> tuple[str, str]:
+    return "rust", tomllib.loads(text)["package"]["name"]
+
+
+_READERS = {
+    "go.mod": _go_mod,
+    "package.json": _package_json,
+    "pyproject.toml": _pyproject,
+    "setup.cfg": _setup_cfg,
+    "Cargo.toml": _cargo,
+}
+
+
+def module_match(
+    module: str, names: Names, found: DefinedSymbol, place: FilePlace, packages: Iterable[DeclaredPackage]
+) -> float:
+    """Return how surely ``names`` of ``module``, imported at ``place``, mean a definition: 0 to 1.
+
+    ``packages`` are those of the definition's repository. A definition in another repository must be in a package
+    that the module names.
+    """
+    declared = max((_package_match(module, names, found, package) for package in packages), default=0.0)
+    if found.place.repo == place.repo:
+        beside = ".".join(filter(None, (*place.folder.split("/"), module)))
+        # Scripts import the modules in their own folder.
+        is_beside = place.family == "python" and match(beside, names, found) == EXACT
+        return max(declared, SUFFIX if is_beside else 0.0, match(module, names, found))
+    # Names of Java's packages begin with a domain, so that no two repositories share them.
+    return match(module, names, found) if found.place.family == "jvm" else declared
+
+
+def _package_match(module: str, names: Names, found: DefinedSymbol, package: DeclaredPackage) -> float:
+    if package.family != found.place.family or not _is_inside(found.place.path, package.folder):
+        return 0.0
+    if package.family == "python":
+        first = (module or names[0]).partition(".")[0]
+        return match(module, names, found) if _as_module(package.name) == first.lower() else 0.0
+    if package.family == "rust":
+        crate, _, rest = module.partition("::")
+        return match(f"crate::{rest}", names, found) if _as_module(package.name) == crate.lower() else 0.0
+    if module != package.name and not module.startswith(f"{package.name}/"):
+        return 0.0
+    if package.family == "go":
+        folder = "/".join(filter(None, (package.folder, module[len(package.name) + 1 :])))
+        return EXACT if found.place.folder == folder and found.path == names else 0.0
+    return REEXPORTED if found.path == names[-len(found.path) :] and found.definition.exported is not False else 0.0
+
+
+def _as_module(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return not folder or path.startswith(f"{folder}/")

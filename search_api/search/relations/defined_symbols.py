@@ -1,0 +1,71 @@
+"""The definitions of a symbol."""
+
+from codequarry.search_api.answers.relations import Definitions, SymbolDefinition
+from codequarry.search_api.graph.definitions import DefinedSymbol
+from codequarry.search_api.query.names import Name
+from codequarry.search_api.query.relations_request import DefinitionsRequest
+from codequarry.search_api.search.engine import SearchEngine
+from codequarry.search_api.search.hits import lines_url
+from codequarry.search_api.search.relations.symbol_reader import MAX_CHUNKS, defined_in
+from codequarry.search_api.search.relations.versions import Page
+from codequarry.shared.errors import UsageError
+from codequarry.shared.model import Filters
+
+
+def defined_symbols(engine: SearchEngine, request: DefinitionsRequest) -> Definitions:
+    """Return a page of the definitions of a symbol, by repository, path and line.
+
+    Raise UsageError for a name that is too common, and the errors of ``Page.located_by``.
+    """
+    asked = {"name": request.name.qualified, "filters": {key: list(values) for key, values in request.filters.items()}}
+    page = Page.located_by(engine, request.selection, request.cursor, asked, request.limit)
+    filters = request.selection.filters
+    wanted = Filters((*filters.terms, ("symbols", (request.name.last,))), filters.excluded, filters.paths)
+    chunks = engine.store.find(page.located.scope.snapshot, wanted, MAX_CHUNKS + 1)
+    if len(chunks) > MAX_CHUNKS:
+        raise UsageError(
+            f"'{request.name.qualified}' has more than {MAX_CHUNKS:,} definitions; name a repository or a path"
+        )
+    found = sorted(
+        {order_of(symbol): symbol for symbol in defined_in(chunks) if is_named(symbol, request.name)}.items()
+    )
+    shown, cursor = page.cut([symbol for _, symbol in found])
+    repos = {symbol.place.repo for symbol in shown}
+    return Definitions(tuple(_answer(symbol, page) for symbol in shown), len(found), cursor, page.freshness(repos))
+
+
+def order_of(symbol: DefinedSymbol) -> tuple[str, str, int, tuple[str, ...]]:
+    """Return what definitions are sorted by, which is different for each."""
+    return symbol.place.repo, symbol.place.path, symbol.definition.line, symbol.path
+
+
+def is_named(symbol: DefinedSymbol, name: Name) -> bool:
+    """Return whether a definition's package and path end with a name."""
+    wanted = (*name.scope, name.last)
+    full = (*(symbol.place.package or "").split("."), *symbol.path)
+    return full[-len(wanted) :] == wanted
+
+
+def _answer(symbol: DefinedSymbol, page: Page) -> SymbolDefinition:
+    place, definition = symbol.place, symbol.definition
+    view = page.view(place.repo)
+    return SymbolDefinition(
+        repo=place.repo,
+        path=place.path,
+        start_line=definition.line,
+        end_line=definition.end_line,
+        symbol_name=definition.name,
+        qualified_name=".".join(definition.path),
+        symbol_type=definition.symbol_type,
+        symbol_kind=definition.symbol_kind,
+        signature=definition.signature,
+        exported=definition.exported,
+        container=".".join(definition.path[:-1]) or None,
+        doc=definition.doc,
+        language=place.language,
+        ref=view.ref.name if view else None,
+        commit=view.commit if view else None,
+        url=lines_url(page.origin(place.repo), view, place.path, definition.line, definition.end_line)
+        if view
+        else None,
+    )

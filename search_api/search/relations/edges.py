@@ -1,0 +1,177 @@
+"""The edges around a symbol, found breadth first."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
+from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference
+from codequarry.search_api.graph.resolution import Resolved
+from codequarry.search_api.query.relations_request import GraphRequest
+from codequarry.search_api.search.engine import SearchEngine
+from codequarry.search_api.search.relations.defined_symbols import is_named
+from codequarry.search_api.search.relations.symbol_reader import SymbolReader
+from codequarry.search_api.search.relations.versions import Page
+from codequarry.shared.relations import UNKNOWN, Target
+
+# Beyond the first level, only this many symbols are followed; more than this nobody reads.
+MAX_FOLLOWED = 300
+_CONFIDENCE_DIGITS = 3
+
+
+def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
+    """Return a page of the edges around the symbols that a request names, the nearest first.
+
+    Raise UsageError for a name that is too common, and the errors of ``Page.located_by``.
+    """
+    asked = {
+        "name": request.name.qualified if request.name else "",
+        "chunk": request.chunk_id or "",
+        "file": request.file or "",
+        "filters": {key: list(values) for key, values in request.filters.items()},
+        "edges": [request.direction, list(request.kinds), request.depth, request.min_confidence],
+    }
+    page = Page.located_by(engine, request.selection, request.cursor, asked, request.limit)
+    walk = _Walk(SymbolReader(engine.store, page.located.scope.snapshot), request)
+    found = walk.edges()
+    shown, cursor = page.cut(found)
+    repos = {end.repo for edge in shown for end in (edge.source, edge.to) if end is not None}
+    return Edges(shown, len(found), cursor, page.freshness(repos))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A walk from the symbols asked for; each symbol is followed once."""
+
+    reader: SymbolReader
+    request: GraphRequest
+    _seen: set[DefinedSymbol] = field(default_factory=set)
+
+    def edges(self) -> list[Edge]:
+        """Return all edges, level by level, each level by repository, path and line."""
+        frontier = self._roots()
+        self._seen.update(frontier)
+        found: list[Edge] = []
+        for depth in range(1, self.request.depth + 1):
+            if not frontier:
+                break
+            level: dict[Edge, DefinedSymbol | None] = {}
+            if self.request.direction in {"in", "both"}:
+                level.update(self._incoming(frontier, depth))
+            if self.request.direction in {"out", "both"}:
+                level.update(self._outgoing(frontier, depth))
+                level.update(self._given(frontier, depth))
+            found += sorted(level, key=_order)
+            new = dict.fromkeys(symbol for symbol in level.values() if symbol is not None)
+            frontier = [symbol for symbol in new if symbol not in self._seen][:MAX_FOLLOWED]
+            self._seen.update(frontier)
+        return found
+
+    def _roots(self) -> list[DefinedSymbol]:
+        name = self.request.name
+        if self.request.file is not None:
+            return self.reader.files(self.request.file)
+        if name is None:
+            return self.reader.of_chunk(self.request.chunk_id or "")
+        return [symbol for symbol in self.reader.definitions([name.last]) if is_named(symbol, name)]
+
+    def _incoming(self, targets: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        wanted = set(targets)
+        names = {name for target in targets for name in _referring_names(target)}
+        written = [
+            one for one in self.reader.references_to(names, self.request.selection.filters) if self._is_asked(one)
+        ]
+        sources = self._sources(written)
+        for one, meanings in zip(written, self.reader.resolve(written), strict=True):
+            best = meanings[0].confidence if meanings else 0.0
+            meant = next((found for found in meanings if found.confidence == best and found.symbol in wanted), None)
+            if meant is not None and best >= self.request.min_confidence:
+                source = sources.get((one.place, one.reference.within))
+                if one.reference.into is not None:
+                    source = self._meant_by(one, one.reference.into)
+                    if source is None:
+                        continue
+                yield _edge(one, meant, depth, source), source
+
+    def _outgoing(self, symbols: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        for symbol in symbols:
+            # What is given to others inside is an edge of those others.
+            inside = self.reader.references_from(symbol)
+            written = [one for one in inside if self._is_asked(one) and one.reference.into is None]
+            for one, meanings in zip(written, self.reader.resolve(written), strict=True):
+                best = meanings[0] if meanings and meanings[0].confidence >= self.request.min_confidence else None
+                # What is defined elsewhere, such as in a library, is shown for the symbol asked for only.
+                if best is not None or depth == 1:
+                    yield _edge(one, best, depth), best.symbol if best else None
+
+    def _given(self, takers: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        """Yield the edges from symbols to those whose result they are given as an argument."""
+        if self.request.kinds and "data_flow" not in self.request.kinds:
+            return
+        wanted, names = set(takers), {taker.definition.name for taker in takers}
+        found = self.reader.references_to(names, self.request.selection.filters, of_taker=True)
+        for one, meanings in zip(found, self.reader.resolve(found), strict=True):
+            into = one.reference.into
+            taker = self._meant_by(one, into) if into is not None else None
+            if taker in wanted and meanings and meanings[0].confidence >= self.request.min_confidence:
+                yield _edge(one, meanings[0], depth, taker), meanings[0].symbol
+
+    def _meant_by(self, one: WrittenReference, target: Target) -> DefinedSymbol | None:
+        """Return the definition that another name at the same place means."""
+        asked = WrittenReference(one.place, replace(one.reference, target=target, into=None))
+        meanings = self.reader.resolve([asked])[0]
+        sure = meanings and meanings[0].confidence >= self.request.min_confidence
+        return meanings[0].symbol if sure else None
+
+    def _sources(self, written: Iterable[WrittenReference]) -> dict[tuple[FilePlace, tuple[str, ...]], DefinedSymbol]:
+        """Return the definitions that references stand in, if another level follows."""
+        if self.request.depth == 1:
+            return {}
+        names = {one.reference.within[-1] for one in written if one.reference.within}
+        return {(symbol.place, symbol.path): symbol for symbol in self.reader.definitions(names)}
+
+    def _is_asked(self, one: WrittenReference) -> bool:
+        return not self.request.kinds or one.reference.kind in self.request.kinds
+
+
+def _edge(one: WrittenReference, meant: Resolved | None, depth: int, taker: DefinedSymbol | None = None) -> Edge:
+    place, reference = one.place, one.reference
+    written_at = EdgeEnd(place.repo, place.path, reference.line, ".".join(reference.within) or None)
+    is_given = reference.into is not None and taker is not None
+    return Edge(
+        kind=reference.kind,
+        source=_end(taker) if is_given and taker is not None else written_at,
+        to=_end(meant.symbol) if meant is not None else None,
+        via=written_at if is_given else None,
+        name=_written_name(reference.target.names),
+        confidence=round(meant.confidence, _CONFIDENCE_DIGITS) if meant else 0.0,
+        found_by=meant.found_by if meant else None,
+        depth=depth,
+    )
+
+
+def _referring_names(target: DefinedSymbol) -> Iterator[str]:
+    """Yield the names by which others refer to a symbol: a file by its name, or as a module by its name alone."""
+    yield target.definition.name
+    if target.definition.symbol_kind == FILE:
+        yield target.definition.name.partition(".")[0]
+        yield target.place.folder.rpartition("/")[2]
+    if target.definition.symbol_kind == "section":
+        yield target.place.path.rpartition("/")[2]
+
+
+def _end(symbol: DefinedSymbol) -> EdgeEnd:
+    is_file = symbol.definition.symbol_kind == FILE
+    name = None if is_file else _qualified(symbol.definition.symbol_kind, symbol.path)
+    return EdgeEnd(symbol.place.repo, symbol.place.path, symbol.definition.line, name)
+
+
+def _qualified(kind: str, path: Sequence[str]) -> str:
+    return (" > " if kind == "section" else ".").join(path)
+
+
+def _written_name(names: Sequence[str]) -> str:
+    return ".".join(name for name in names if name != UNKNOWN)
+
+
+def _order(edge: Edge) -> tuple[str, str, int, str]:
+    return edge.source.repo, edge.source.path, edge.source.line, edge.kind

@@ -1,0 +1,193 @@
+"""Reads definitions and references of a snapshot from its chunks, and resolves references among them."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from codequarry.search_api.graph.definitions import (
+    FILE,
+    DefinedSymbol,
+    DefinitionTable,
+    FilePlace,
+    WrittenReference,
+    whole_file,
+)
+from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
+from codequarry.search_api.graph.resolution import Resolved, Resolver
+from codequarry.search_api.search.files import join_lines
+from codequarry.search_api.search.relations.link_targets import LinkTargets
+from codequarry.search_api.search.relations.places import place_of
+from codequarry.shared.errors import UsageError
+from codequarry.shared.model import Chunk, Filters, PathGlobs, Snapshot
+from codequarry.shared.relations import Symbols, decode
+from codequarry.shared.store.port import RowReader
+
+# A name that more chunks refer to needs a filter; reading them takes about a second.
+MAX_CHUNKS = 20_000
+# Definitions of a name beyond this many chunks are not read: such a name alone says nothing.
+MAX_DEFINING_CHUNKS = 2_000
+# Each round reads what the one before found to be missing: the type of a receiver, its parents, their members.
+MAX_ROUNDS = 6
+_NAMES_PER_REQUEST = 256
+
+# Packages that others wrote are not declared by the repository.
+VENDORED = ("node_modules/", "vendor/", "third_party/")
+_INHERITING = frozenset({"inherits", "implements"})
+
+
+class SymbolReader:
+    """The symbols of one snapshot; every definition is read at most once."""
+
+    def __init__(self, store: RowReader, snapshot: Snapshot) -> None:
+        self._store = store
+        self._snapshot = snapshot
+        self._table = DefinitionTable()
+        self._packages: dict[str, list[DeclaredPackage]] = {}
+        self._resolver = Resolver(self._table, self._packages_of)
+        self._read: set[str] = set()
+
+    def definitions(self, names: Collection[str]) -> list[DefinedSymbol]:
+        """Return the definitions with any of the names, without regard to filters, by repository, path and line."""
+        self._define(names)
+        return [found for name in dict.fromkeys(names) for found in self._table.named(name)]
+
+    def of_chunk(self, chunk_id: str) -> list[DefinedSymbol]:
+        """Return the definitions in a chunk."""
+        chunks = self._store.find(self._snapshot, Filters((("id", (chunk_id,)),)), 1)
+        return [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
+
+    def files(self, path: str) -> list[DefinedSymbol]:
+        """Return the files at a path, or with a name without a folder at any depth."""
+        literal = re.sub(r"([\\\[\]*?!])", r"\\\1", path)
+        asked = Filters(paths=PathGlobs((literal,)))
+        chunks = self._store.find(self._snapshot, asked, MAX_DEFINING_CHUNKS)
+        return [whole_file(place) for place in dict.fromkeys(place_of(chunk) for chunk in chunks)]
+
+    def references_to(
+        self, names: Collection[str], filters: Filters, *, of_taker: bool = False
+    ) -> list[WrittenReference]:
+        """Return the references with any of the names, by path and line; raise UsageError if there are too many.
+
+        With ``of_taker``, return those whose result is given to a function with any of the names.
+        """
+        found: dict[tuple[FilePlace, int, str, str], WrittenReference] = {}
+        for part in _parts(names):
+            wanted = Filters((*filters.terms, ("references", part)), filters.excluded, filters.paths, filters.commits)
+            chunks = self._store.find(self._snapshot, wanted, MAX_CHUNKS + 1)
+            if len(chunks) > MAX_CHUNKS:
+                raise UsageError(
+                    f"more than {MAX_CHUNKS:,} chunks refer to {', '.join(part[:3])}; name a repository or a path"
+                )
+            for chunk in chunks:
+                for reference in _symbols(chunk).references:
+                    named = reference.into.names[-1] if of_taker and reference.into else reference.name
+                    if named in part and (not of_taker or reference.into is not None):
+                        written = WrittenReference(place_of(chunk), reference)
+                        # The parts of a long declaration overlap.
+                        key = (written.place, reference.line, reference.kind, "\t".join(reference.target.names))
+                        found.setdefault(key, written)
+        return list(found.values())
+
+    def references_from(self, symbol: DefinedSymbol) -> list[WrittenReference]:
+        """Return the references in a definition, in file order."""
+        place = symbol.place
+        path = () if symbol.definition.symbol_kind == FILE else symbol.path
+        found: dict[tuple[int, str, tuple[str, ...]], WrittenReference] = {}
+        for chunk in self._store.chunks(self._snapshot, place.path, place.repo):
+            for reference in _symbols(chunk).references:
+                if reference.within[: len(path)] == path:
+                    key = (reference.line, reference.kind, reference.target.names)
+                    found.setdefault(key, WrittenReference(place, reference))
+        return sorted(found.values(), key=lambda written: written.reference.line)
+
+    def resolve(self, written: Sequence[WrittenReference]) -> list[list[Resolved]]:
+        """Return what each reference means, the surest definition first."""
+        links = [one for one in written if one.reference.kind == "link"]
+        linked = LinkTargets(self._store, self._snapshot, links)
+        for _ in range(MAX_ROUNDS):
+            found = [linked.of(one) if one.reference.kind == "link" else self._resolver.resolve(one) for one in written]
+            missing, modules = self._table.wanted - self._read, self._table.wanted_modules
+            if not missing and not modules:
+                break
+            self._define(missing)
+            self._find_modules(modules)
+            self._table.wanted_modules = set()
+        return found
+
+    def _packages_of(self, repo: str) -> Sequence[DeclaredPackage]:
+        """Return the packages that a repository declares, read once."""
+        if repo not in self._packages:
+            asked = Filters((("repo", (repo,)),), paths=PathGlobs(MANIFESTS, VENDORED))
+            texts: dict[str, list[Chunk]] = {}
+            for chunk in self._store.find(self._snapshot, asked, MAX_DEFINING_CHUNKS):
+                texts.setdefault(chunk.path, []).append(chunk)
+            read = (read_manifest(path, "".join(join_lines(chunks))) for path, chunks in texts.items())
+            self._packages[repo] = [package for package in read if package is not None]
+        return self._packages[repo]
+
+    def _find_modules(self, modules: Collection[str]) -> None:
+        """Read which files are the modules; the package of a file leaves out a leading source folder."""
+        for part in _parts(modules):
+            packages = tuple({_without_source_folder(module) for module in part})
+            chunks = self._store.find(self._snapshot, Filters((("package", packages),)), MAX_DEFINING_CHUNKS)
+            places = dict.fromkeys(place_of(chunk) for chunk in chunks)
+            for module in part:
+                package = _without_source_folder(module)
+                self._table.add_module(module, [place for place in places if place.package == package])
+
+    def _define(self, names: Collection[str]) -> None:
+        """Read the definitions of names, and what the types among them inherit from."""
+        missing = [name for name in dict.fromkeys(names) if name not in self._read]
+        for part in _parts(missing):
+            chunks = self._store.find(self._snapshot, Filters((("symbols", part),)), MAX_DEFINING_CHUNKS)
+            by_name: dict[str, dict[tuple[FilePlace, tuple[str, ...], int], DefinedSymbol]] = {
+                name: {} for name in part
+            }
+            for symbol in defined_in(chunks):
+                known = by_name.get(symbol.definition.name)
+                if known is not None:
+                    known.setdefault((symbol.place, symbol.path, symbol.definition.line), symbol)
+            for name, found in by_name.items():
+                self._table.add(name, found.values())
+            self._read.update(part)
+            self._add_bases(chunks)
+
+    def _add_bases(self, chunks: Iterable[Chunk]) -> None:
+        for chunk in chunks:
+            symbols = _symbols(chunk)
+            inherited = [reference for reference in symbols.references if reference.kind in _INHERITING]
+            if not inherited:
+                continue
+            place = place_of(chunk)
+            for definition in symbols.definitions:
+                bases = [reference.target for reference in inherited if reference.within == definition.path]
+                if bases:
+                    self._table.add_bases(DefinedSymbol(place, definition), bases)
+
+
+def _without_source_folder(module: str) -> str:
+    first, dot, rest = module.partition(".")
+    return rest if dot and first in {"src", "lib"} else module
+
+
+def defined_in(chunks: Iterable[Chunk]) -> Iterator[DefinedSymbol]:
+    """Yield the definitions in chunks."""
+    for chunk in chunks:
+        place = place_of(chunk)
+        for definition in _symbols(chunk).definitions:
+            yield DefinedSymbol(place, definition)
+
+
+def _symbols(chunk: Chunk) -> Symbols:
+    return _decoded(chunk.relations)
+
+
+@lru_cache(maxsize=4_096)
+def _decoded(relations: str) -> Symbols:
+    return decode(relations)
+
+
+def _parts(names: Collection[str]) -> Iterator[tuple[str, ...]]:
+    unique = list(dict.fromkeys(names))
+    for start in range(0, len(unique), _NAMES_PER_REQUEST):
+        yield tuple(unique[start : start + _NAMES_PER_REQUEST])
