@@ -218,9 +218,12 @@ def _passed_on(
                 target: Target | None = Target("import", rules.module_of(found.module, path), found.names)
             else:
                 target = resolution.resolve(found.names, at) if found.names else None
-            if (found.name,) not in known and (target is None or target.names != (found.name,) or target.module):
+            if found.name == "*":
+                yield at, Definition(("*",), "block", PASSED_ON, line, line, exported=True, type=target)
+            elif (found.name,) not in known and (target is None or target.names != (found.name,) or target.module):
                 known.add((found.name,))
-                yield at, Definition((found.name,), "block", PASSED_ON, line, line, exported=True, type=target)
+                kind = "value" if found.is_value else PASSED_ON
+                yield at, Definition((found.name,), "block", kind, line, line, exported=True, type=target)
 
 
 def _definition(

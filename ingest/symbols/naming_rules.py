@@ -52,6 +52,8 @@ class PassedOnName:
     name: str
     names: Names
     module: str = ""
+    is_value: bool = False
+    """It is a value of its own, whose type ``names`` give."""
 
 
 def no_names(node: Node, data: bytes) -> Names:

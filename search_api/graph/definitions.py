@@ -84,6 +84,14 @@ def whole_file(place: FilePlace) -> DefinedSymbol:
     return DefinedSymbol(place, Definition((place.path.rpartition("/")[2],), FILE, FILE, 1, 1))
 
 
+def gives_members(family: str, kind: str) -> bool:
+    """Return whether a type has the members of the types that it refers to in this way.
+
+    In JavaScript and TypeScript, a class has of the interfaces that it implements only what it declares itself.
+    """
+    return kind == "inherits" or (kind == "implements" and family != "ecmascript")
+
+
 class DefinitionTable:
     """Definitions by name, as far as they have been read; ``wanted`` collects the names that have not.
 

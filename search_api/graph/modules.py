@@ -15,6 +15,7 @@ SUFFIX = 0.95
 # The module is a folder above the file, and passes the name on.
 REEXPORTED = 0.8
 
+_EXTENSIONS = (".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".svelte")
 _SOURCE_FOLDERS = frozenset({"src", "lib", "python", "source"})
 # Families whose modules say which other modules' names they pass on.
 STARS = frozenset({"ecmascript"})
@@ -87,6 +88,24 @@ def _ecmascript(module: str, names: Names, found: DefinedSymbol) -> float:
         return SUFFIX
     package = module.split("/")[1 if module.startswith("@") and "/" in module else 0]
     return REEXPORTED if f"/{stem}".find(f"/{package}/") >= 0 else 0.0
+
+
+def module_name(module: str) -> str:
+    """Return the name of the file of a module of JavaScript or TypeScript, without its end."""
+    return _module_stem(module).rpartition("/")[2]
+
+
+@lru_cache(maxsize=65_536)
+def module_paths(module: str) -> tuple[str, ...]:
+    """Return patterns of the paths of the file of a module of JavaScript or TypeScript, the likeliest first."""
+    stem = re.sub(r"([\\\[\]*?!])", r"\\\1", _module_stem(module))
+    return f"{stem}.*", f"{stem}/index.*"
+
+
+def is_module_file(module: str, path: str) -> bool:
+    """Return whether a path is that of the file of a module of JavaScript or TypeScript."""
+    wanted = _module_stem(module)
+    return path.endswith(_EXTENSIONS) and _stem(path) in {wanted, f"{wanted}/index".lstrip("/")}
 
 
 @lru_cache(maxsize=65_536)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, readings
+from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, module_name, readings
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -51,7 +51,7 @@ class Resolver:
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
         found = self._target(written.reference.target, written.place, 0)
-        return _distinct(sorted(found, key=lambda item: -item.confidence))
+        return _distinct(sorted(found, key=lambda item: (-item.confidence, _distance(item, written))))
 
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > _MAX_DEPTH or not target.names:
@@ -126,9 +126,14 @@ class Resolver:
 
     def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
         """Return the file of a module that is named itself, in a language in which a file is a module."""
-        if target.origin != "import" or place.family != "python" or "|" in target.module:
+        if target.origin != "import" or "|" in target.module:
             return []
-        module = ".".join(filter(None, (target.module, *target.names)))
+        if place.family == "python":
+            module = ".".join(filter(None, (target.module, *target.names)))
+        elif target.module.startswith("./") and target.names == (module_name(target.module),):
+            module = target.module
+        else:
+            return []
         return [Resolved(found, CONFIDENCE["import"], "import") for found in self._table.module(module)]
 
     def _passed_on(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
@@ -246,6 +251,14 @@ class Resolver:
             for parent in found
             if parent.symbol != owner.symbol
         ]
+
+
+def _distance(item: Resolved, written: WrittenReference) -> tuple[bool, bool, int]:
+    """Return how far a definition is: of equal names in a file, the last one before the reference is the nearest."""
+    symbol, line = item.symbol, written.reference.line
+    here = symbol.place == written.place
+    after = symbol.definition.line > line
+    return not here, here and after, abs(symbol.definition.line - line) if here else 0
 
 
 def _distinct(found: Iterable[Resolved]) -> list[Resolved]:
