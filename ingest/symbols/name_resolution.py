@@ -53,6 +53,10 @@ class NameResolution:
 
     def _of_own_type(self, head: str, rest: Names, at: int) -> Target | None:
         own = self.scopes.type_around(at)
+        beside = self.scopes.file.bindings.get(rest[0]) if own is None and rest else None
+        if isinstance(beside, Defined):
+            # A method of an object that has no name, such as the exports of a module.
+            return Target("scope", "", (*beside.path, *rest[1:]))
         if own is None or not rest:
             return Target("scope", "", own.path) if own is not None and own.path else self._unknown(rest)
         up = (SUPER,) if head in self._rules.super_names else ()

@@ -6,8 +6,9 @@ from functools import lru_cache
 
 from codequarry.search_api.graph.definitions import DefinedSymbol
 
-# Stands after a module of JavaScript or TypeScript whose default export the first name means.
-_DEFAULT = "#default"
+# After "#" stands what of a module of JavaScript or TypeScript is meant: the default export, or the file itself.
+# Stands after a module of which the file itself is meant.
+_FILE = "#file"
 # A definition in the module itself.
 EXACT = 1.0
 # The module's path ends like the file's: a source root, an alias or a module name stands before it.
@@ -33,11 +34,13 @@ def match(module: str, names: Names, found: DefinedSymbol) -> float:
 
 def readings(family: str, module: str, names: Names) -> list[Reading]:
     """Return what names of a module may mean, the likeliest first."""
-    plain, default, _ = module.partition(_DEFAULT)
-    if family != "ecmascript" or not default:
+    plain, mark, _ = module.partition("#")
+    if family != "ecmascript" or not mark:
         return [(module, names)]
-    # Its own name first, because many files have a default export; a CommonJS module is its exports.
-    rest = [(plain, names[1:])] if len(names) > 1 else []
+    if module.endswith(_FILE):
+        return [(module, names)]
+    # Its own name first, because many files have a default export; a CommonJS module is its exports, or the file.
+    rest = [(plain, names[1:])] if len(names) > 1 else [(f"{plain}{_FILE}", names)]
     return [(plain, names), (plain, ("default", *names[1:])), *rest]
 
 
@@ -90,9 +93,9 @@ def _ecmascript(module: str, names: Names, found: DefinedSymbol) -> float:
     return REEXPORTED if f"/{stem}".find(f"/{package}/") >= 0 else 0.0
 
 
-def module_name(module: str) -> str:
-    """Return the name of the file of a module of JavaScript or TypeScript, without its end."""
-    return _module_stem(module).rpartition("/")[2]
+def meant_file(module: str) -> str:
+    """Return the module of JavaScript or TypeScript whose file itself is meant, or nothing."""
+    return module.removesuffix(_FILE) if module.startswith("./") and module.endswith(_FILE) else ""
 
 
 @lru_cache(maxsize=65_536)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, module_name, readings
+from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, meant_file, readings
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -130,9 +130,9 @@ class Resolver:
             return []
         if place.family == "python":
             module = ".".join(filter(None, (target.module, *target.names)))
-        elif target.module.startswith("./") and target.names == (module_name(target.module),):
-            module = target.module
         else:
+            module = meant_file(target.module)
+        if not module:
             return []
         return [Resolved(found, CONFIDENCE["import"], "import") for found in self._table.module(module)]
 

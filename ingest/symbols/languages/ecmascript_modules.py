@@ -12,6 +12,8 @@ from codequarry.ingest.symbols.naming_rules import ImportedName, Names, PassedOn
 _EXTENSION = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte|json)$")
 # Expressions that are another name of a symbol; any other is a value of its own.
 _NAMES = {"identifier", "member_expression", "class", "function_expression"}
+FILE = "#file"
+"""After a module: the file itself."""
 DEFAULT = "#default"
 """After a module: the first name means its default export, whatever that is called there."""
 
@@ -40,7 +42,7 @@ def _file(module: str, place: Node) -> list[ImportedName]:
     """Return a file itself, which its path names, as an import that binds nothing."""
     name = module.rstrip("/").rpartition("/")[2]
     stem = _EXTENSION.sub("", name)
-    return [ImportedName("", module, stem, place)] if module.startswith(".") and stem.strip(".") else []
+    return [ImportedName("", f"{module}{FILE}", stem, place)] if module.startswith(".") and stem.strip(".") else []
 
 
 def _bound(clause: Node, module: str, data: bytes) -> Iterator[ImportedName]:
@@ -183,6 +185,6 @@ def module_of(module: str, path: str) -> str:
     """Return a relative module as a path from the root of the repository, after ``./``; others as they are."""
     if not module.startswith("."):
         return module
-    name, default, _ = module.partition(DEFAULT)
+    name, mark, meaning = module.partition("#")
     full = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-    return f"./{'' if full == '.' else full}{default}"
+    return f"./{'' if full == '.' else full}{mark}{meaning}"

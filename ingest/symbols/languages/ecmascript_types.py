@@ -52,6 +52,12 @@ def expression_names(node: Node, data: bytes, depth: int = 0) -> Names | None:
         return expression_names(right, data, depth + 1) if right is not None else None
     if kind == "generic_type":
         return _of_generic(node, data, depth)
+    if kind in {"function_type", "call_signature"}:
+        # A value of such a type counts as what its call returns.
+        returned = node.child_by_field_name("return_type")
+        return expression_names(returned, data, depth + 1) if returned is not None else None
+    if kind == "object_type":
+        return first_names((child for child in node.named_children if child.type == "call_signature"), data, depth)
     if kind in _INSIDE or kind in _EITHER:
         return first_names(node.named_children, data, depth)
     return None
