@@ -287,9 +287,21 @@ def _references(
             names = rules.names_of(rules.expression_of(node), data)
             target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
-                line = node.start_point[0] + 1
-                found.append((at, Reference(kind, line, target, resolution.scopes.definition_around(at))))
+                line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
+                given = _arguments(node) if kind == "call" and rules.has_overloads else None
+                found.append((at, Reference(kind, line, target, within, arguments=given)))
     return found
+
+
+def _arguments(name: Node) -> int | None:
+    """Return the number of arguments after the name of what is called."""
+    node = name.parent
+    for _ in range(_MAX_CLIMB):
+        arguments = node.child_by_field_name("arguments") if node is not None else None
+        if arguments is not None:
+            return arguments.named_child_count if arguments.start_byte >= name.end_byte else None
+        node = node.parent if node is not None else None
+    return None
 
 
 def _flows(

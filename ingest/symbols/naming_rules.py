@@ -120,6 +120,8 @@ class NamingRules:
     """Words for the same object as its parent type."""
     sees_members: bool = False
     """A method names other members of its type without a qualifier."""
+    has_overloads: bool = False
+    """Functions of one name differ by their parameters."""
     sees_package: bool = False
     """A file names what other files of its package define without an import."""
     builtins: frozenset[str] = frozenset()

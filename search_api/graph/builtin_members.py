@@ -27,7 +27,7 @@ BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
         "reject removeEventListener repeat replace replaceAll resolve return reverse search set shift size slice some sort",
         "splice split startsWith status stringify substr substring test text then throw toFixed toISOString toJSON",
         "toLowerCase toString toUpperCase trim trimEnd trimStart unref unshift update value valueOf values write message",
-        "setHeader getHeader writeHead resume pause destroy unpipe createServer request response respond init send",
+        "setHeader getHeader writeHead resume pause destroy unpipe createServer respond signal timeout",
         "json body headers url method type data id key index error code stack path",
     ),
     "jvm": _names(

@@ -7,6 +7,7 @@ from typing import Literal
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
 from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, meant_file, readings
+from codequarry.search_api.graph.overloads import misfit
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -51,7 +52,9 @@ class Resolver:
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
         found = self._target(written.reference.target, written.place, 0)
-        return _distinct(sorted(found, key=lambda item: (-item.confidence, _distance(item, written))))
+        return _distinct(
+            sorted(found, key=lambda item: (-item.confidence, misfit(item.symbol, written), _distance(item, written)))
+        )
 
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > _MAX_DEPTH or not target.names:

@@ -108,8 +108,10 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
         return _FUNCTION
     if value.type == "class":
         return _CLASS
-    declared = node.child_by_field_name("type")
-    return _OBJECT if value.type == "object" and value.named_child_count and declared is None else kind
+    if value.type != "object" or not value.named_child_count:
+        return kind
+    # The members of an object with a declared type are those of the type.
+    return _OBJECT if node.child_by_field_name("type") is None else replace(kind, has_locals=True)
 
 
 def _owner_of(node: Node, data: bytes) -> Names:

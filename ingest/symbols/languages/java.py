@@ -189,6 +189,7 @@ JAVA_NAMES = NamingRules(
     self_names=frozenset({"this"}),
     super_names=frozenset({"super"}),
     sees_members=True,
+    has_overloads=True,
     sees_package=True,
     runtime=RUNTIME,
 )

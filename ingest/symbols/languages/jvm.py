@@ -24,7 +24,7 @@ ELEMENT_CALLS = frozenset(
 )
 RUNTIME = frozenset(
     """
-    String Object Integer Long Boolean Double Float Short Byte Character Number Math System Thread Runtime Class Enum
+    var String Object Integer Long Boolean Double Float Short Byte Character Number Math System Thread Runtime Class Enum
     Override Deprecated SuppressWarnings FunctionalInterface SafeVarargs Exception RuntimeException Error Throwable
     IllegalArgumentException IllegalStateException NullPointerException UnsupportedOperationException
     IndexOutOfBoundsException ClassCastException InterruptedException CloneNotSupportedException StringBuilder
