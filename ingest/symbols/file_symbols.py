@@ -27,6 +27,7 @@ Captures = Mapping[str, Sequence[Node]]
 
 # A mere mention counts only if the file shows what it means.
 _KNOWN = frozenset({"scope", "import"})
+_OF_HEADS = frozenset({"inherits", "implements"})
 # A place with several captures is a reference of the first of these kinds.
 _CAPTURED_KINDS: tuple[tuple[str, ReferenceKind], ...] = (
     ("inherits", "inherits"),
@@ -185,6 +186,9 @@ def _bind(
         elif found.name:
             tree.around(node.start_byte).bindings.setdefault(found.name, found)
     for item in named:
+        # A constructor has the name of its type, which inside the type still means the type.
+        if item.kind.word == "constructor":
+            continue
         scope = tree.members_of(item.path[:-1]) if item.owner else _outside(item, tree)
         if scope is not None:
             scope.bindings.setdefault(item.name, Defined(item.path))
@@ -214,9 +218,12 @@ def _passed_on(
                 target: Target | None = Target("import", rules.module_of(found.module, path), found.names)
             else:
                 target = resolution.resolve(found.names, at) if found.names else None
-            if (found.name,) not in known and (target is None or target.names != (found.name,) or target.module):
+            if found.name == "*":
+                yield at, Definition(("*",), "block", PASSED_ON, line, line, exported=True, type=target)
+            elif (found.name,) not in known and (target is None or target.names != (found.name,) or target.module):
                 known.add((found.name,))
-                yield at, Definition((found.name,), "block", PASSED_ON, line, line, exported=True, type=target)
+                kind = "value" if found.is_value else PASSED_ON
+                yield at, Definition((found.name,), "block", kind, line, line, exported=True, type=target)
 
 
 def _definition(
@@ -278,11 +285,23 @@ def _references(
             if capture == "component" and not data[at : at + 1].isupper():
                 continue
             names = rules.names_of(rules.expression_of(node), data)
-            target = resolution.reference(names, at) if names else None
+            target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
-                line = node.start_point[0] + 1
-                found.append((at, Reference(kind, line, target, resolution.scopes.definition_around(at))))
+                line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
+                given = _arguments(node) if kind == "call" and rules.has_overloads else None
+                found.append((at, Reference(kind, line, target, within, arguments=given)))
     return found
+
+
+def _arguments(name: Node) -> int | None:
+    """Return the number of arguments after the name of what is called."""
+    node = name.parent
+    for _ in range(_MAX_CLIMB):
+        arguments = node.child_by_field_name("arguments") if node is not None else None
+        if arguments is not None:
+            return arguments.named_child_count if arguments.start_byte >= name.end_byte else None
+        node = node.parent if node is not None else None
+    return None
 
 
 def _flows(

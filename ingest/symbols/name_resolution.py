@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names, NamingRules
-from codequarry.ingest.symbols.scopes import Defined, Local, ScopeTree
+from codequarry.ingest.symbols.scopes import Defined, Local, Scope, ScopeTree
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
 # `a = b.c(); d = a.e(); f = d.g()`: a longer chain of locals says little that is certain.
@@ -22,17 +22,20 @@ class NameResolution:
         self._own_module = own_module
         self._stars = "|".join(stars)
 
-    def reference(self, names: Names, at: int) -> Target | None:
-        """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name."""
+    def reference(self, names: Names, at: int, *, of_head: bool = False) -> Target | None:
+        """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name.
+
+        With ``of_head``, it stands in the head of a type, where the members of the type are not yet known.
+        """
         if len(names) == 1:
             if names[0] in self._rules.self_names or names[0] in self._rules.super_names:
                 return None
             bound = self.scopes.lookup(names[0], at, in_members=self._rules.sees_members)
             if isinstance(bound, Local):
                 return None
-        return self.resolve(names, at)
+        return self.resolve(names, at, of_head=of_head)
 
-    def resolve(self, names: Names, at: int, depth: int = 0) -> Target | None:
+    def resolve(self, names: Names, at: int, depth: int = 0, *, of_head: bool = False) -> Target | None:
         """Return the target of an expression at a byte; a local value counts as its type, or else as the value."""
         head, rest = names[0], names[1:]
         if len(names) > _MAX_NAMES or depth > _MAX_LOCALS or head == UNKNOWN:
@@ -46,10 +49,14 @@ class NameResolution:
             return Target("scope", "", (*found.path, *rest))
         if isinstance(found, ImportedName):
             return _imported(found, rest)
-        return self._of_free_name(names, at)
+        return self._of_free_name(names, at, of_head=of_head)
 
     def _of_own_type(self, head: str, rest: Names, at: int) -> Target | None:
         own = self.scopes.type_around(at)
+        beside = self.scopes.file.bindings.get(rest[0]) if own is None and rest else None
+        if isinstance(beside, Defined):
+            # A method of an object that has no name, such as the exports of a module.
+            return Target("scope", "", (*beside.path, *rest[1:]))
         if own is None or not rest:
             return Target("scope", "", own.path) if own is not None and own.path else self._unknown(rest)
         up = (SUPER,) if head in self._rules.super_names else ()
@@ -64,20 +71,34 @@ class NameResolution:
             return self._unknown(rest) if target is None else target
         return Target(target.origin, target.module, (*target.names, *rest))
 
-    def _of_free_name(self, names: Names, at: int) -> Target | None:
+    def _of_free_name(self, names: Names, at: int, *, of_head: bool) -> Target | None:
         """Return what a name means that nothing in the file binds."""
         if names[0] in self._rules.runtime:
             return None
         if names[0] in self._rules.builtins:
             return self._unknown(names[1:])
-        own = self.scopes.type_around(at) if self._rules.sees_members else None
-        if own is not None and own.path and len(names) == 1:
-            return Target("scope", "", (*own.path, *names))
+        own = self._type_around(at, of_head=of_head) if self._rules.sees_members else None
+        modules = self._modules_of(names) if self._rules.sees_package else ""
+        if own is not None and own.path and (modules or len(names) == 1):
+            return Target("scope", modules, (*own.path, *names))
         if self._rules.sees_package:
-            return Target("package", self._own_module, names)
+            return Target("package", modules, names)
         if self._stars:
             return Target("import", self._stars, names)
         return Target("name", "", names)
+
+    def _type_around(self, at: int, *, of_head: bool) -> Scope | None:
+        own = self.scopes.type_around(at)
+        if of_head and own is not None:
+            own = own.parent
+            while own is not None and not own.of_members:
+                own = own.parent
+        return own
+
+    def _modules_of(self, names: Names) -> str:
+        """Return the modules whose names a file sees; no module at all if the names may begin with one."""
+        modules = [module for module in (self._own_module, self._stars) if module]
+        return "|".join([*modules, ""] if len(names) > 2 and names[0].islower() else modules)
 
     def _unknown(self, rest: Names) -> Target | None:
         return Target("name", "", (UNKNOWN, *rest[-_MAX_NAMES:])) if rest else None

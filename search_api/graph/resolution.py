@@ -1,12 +1,13 @@
 """Resolves references to definitions of a snapshot, with how each was found and how sure it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import STARS, SUFFIX, match, readings
+from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, meant_file, readings
+from codequarry.search_api.graph.overloads import misfit
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -23,6 +24,8 @@ _BUILTIN_MEMBER = 0.25
 _ELEMENT = 0.95
 # Types above a type that are looked through, and types that a path of names passes.
 _MAX_DEPTH = 8
+# Overloads, and the declarations of a type for several platforms, are followed together.
+_MAX_FOLLOWED = 24
 # More candidates by name alone say nothing.
 _MAX_BY_NAME = 5
 
@@ -48,38 +51,51 @@ class Resolver:
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
-        return self._best(self._target(written.reference.target, written.place, 0), written)
-
-    def _best(self, found: Sequence[Resolved], written: WrittenReference) -> list[Resolved]:
-        unique: dict[tuple[str, str, int], Resolved] = {}
-        for item in sorted(found, key=lambda item: -item.confidence):
-            place = item.symbol.place
-            unique.setdefault((place.repo, place.path, item.symbol.definition.line), item)
-        return list(unique.values())
+        found = self._target(written.reference.target, written.place, 0)
+        return _distinct(
+            sorted(found, key=lambda item: (-item.confidence, misfit(item.symbol, written), _distance(item, written)))
+        )
 
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > _MAX_DEPTH or not target.names:
             return []
         if target.origin == "scope":
-            return self._in_file(target.names, place, depth)
+            return self._in_file(target, place, depth)
         if target.origin == "name":
             return self._by_name(target.names, place, depth)
         return self._in_module(target, place, depth)
 
-    def _in_file(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
+    def _in_file(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Follow names from the longest beginning that the file defines."""
+        names = target.names
         for cut in range(len(names), 0, -1):
-            if names[cut - 1] == SUPER:
-                continue
-            head = tuple(names[:cut])
-            here = [
-                Resolved(found, CONFIDENCE["scope"], "scope")
-                for found in self._table.named(names[cut - 1])
-                if found.path == head and found.place == place
-            ]
+            here = self._defined(names[:cut], place)
             if here:
-                return self._follow(here, names[cut:], depth)
+                found = self._follow(here, names[cut:], depth)
+                return found or self._around(target, cut, place, depth)
         return []
+
+    def _defined(self, path: Names, place: FilePlace) -> list[Resolved]:
+        """Return the definitions of a file with a path."""
+        if path[-1] == SUPER:
+            return []
+        found = self._table.named(path[-1])
+        return [
+            Resolved(symbol, CONFIDENCE["scope"], "scope")
+            for symbol in found
+            if symbol.path == path and symbol.place == place
+        ]
+
+    def _around(self, target: Target, cut: int, place: FilePlace, depth: int) -> list[Resolved]:
+        """Look for what a type does not have in the types around it, and then in the modules that the target names."""
+        if not target.module:
+            return []
+        names = target.names[cut:]
+        for outer in range(cut - 1, 0, -1):
+            found = self._follow(self._defined(target.names[:outer], place), names, depth)
+            if found:
+                return found
+        return self._in_module(Target("package", target.module, names), place, depth)
 
     def _in_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         for module, names in readings(place.family, target.module, target.names):
@@ -113,9 +129,14 @@ class Resolver:
 
     def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
         """Return the file of a module that is named itself, in a language in which a file is a module."""
-        if target.origin != "import" or place.family != "python" or "|" in target.module:
+        if target.origin != "import" or "|" in target.module:
             return []
-        module = ".".join(filter(None, (target.module, *target.names)))
+        if place.family == "python":
+            module = ".".join(filter(None, (target.module, *target.names)))
+        else:
+            module = meant_file(target.module)
+        if not module:
+            return []
         return [Resolved(found, CONFIDENCE["import"], "import") for found in self._table.module(module)]
 
     def _passed_on(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
@@ -156,11 +177,11 @@ class Resolver:
             found = [item for item in found if not item.symbol.is_alias]
             return [*self._follow(found, names, depth), *self._behind(aliases, names, depth)]
         for index, name in enumerate(names):
-            types = [owner for item in found for owner in self._types(item, depth)]
+            types = _distinct(owner for item in found for owner in self._types(item, depth))
             if name == SUPER:
                 found = [parent for owner in types for parent in self._parents(owner, depth)]
                 continue
-            members = [member for owner in types for member in self._members(owner, name, depth)]
+            members = _distinct(member for owner in types for member in self._members(owner, name, depth))
             if not members and types and index < len(names) - 1 and name in ELEMENT_MEMBERS.get(_family(types), ()):
                 found = [replace(owner, confidence=owner.confidence * _ELEMENT) for owner in types]
                 continue
@@ -213,7 +234,7 @@ class Resolver:
         own = [
             replace(owner, symbol=found)
             for found in self._table.named(name)
-            if found.path[-2:] == tail and _is_same_type(found, symbol)
+            if found.path[-2:] == tail and found.is_member and _is_same_type(found, symbol)
         ]
         if own or level > _MAX_DEPTH:
             return own
@@ -235,6 +256,23 @@ class Resolver:
         ]
 
 
+def _distance(item: Resolved, written: WrittenReference) -> tuple[bool, bool, int]:
+    """Return how far a definition is: of equal names in a file, the last one before the reference is the nearest."""
+    symbol, line = item.symbol, written.reference.line
+    here = symbol.place == written.place
+    after = symbol.definition.line > line
+    return not here, here and after, abs(symbol.definition.line - line) if here else 0
+
+
+def _distinct(found: Iterable[Resolved]) -> list[Resolved]:
+    """Return each definition once, and not more than are worth following."""
+    unique: dict[tuple[str, str, int, Names], Resolved] = {}
+    for item in found:
+        place, definition = item.symbol.place, item.symbol.definition
+        unique.setdefault((place.repo, place.path, definition.line, definition.path), item)
+    return list(unique.values())[:_MAX_FOLLOWED]
+
+
 def _family(found: Sequence[Resolved]) -> str:
     return found[0].symbol.place.family
 
@@ -245,4 +283,6 @@ def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
         return member.path[:-1] == type_.path
     if member.place.family == "go":
         return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
-    return member.place.family in {"rust", "c", "c#", "ruby"} and member.place.repo == type_.place.repo
+    return (
+        member.is_extension or member.place.family in {"rust", "c", "c#", "ruby"}
+    ) and member.place.repo == type_.place.repo
