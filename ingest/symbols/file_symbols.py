@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
-from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
+from codequarry.ingest.symbols.scopes import Defined, Local, Scope, ScopeTree
 from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import PASSED_ON, Definition, Reference, ReferenceKind, Symbols, Target
 
@@ -20,6 +20,8 @@ MAX_REFERENCES = 40_000
 _MAX_NAME = 200
 # The node that defines a name is at most this far above it: `static int (*table[4])(void)`.
 _MAX_CLIMB = 8
+# The statement that declares a local is at most this far above its name; from there on, it could be one further out.
+_MAX_PATTERN = 4
 _MAX_SIGNATURE = 200
 
 Found = TypeVar("Found")
@@ -186,16 +188,38 @@ def _bind(
             tree.around(node.start_byte).bindings.setdefault(found.name, found)
     for item in named:
         scope = tree.members_of(item.path[:-1]) if item.owner else _outside(item, tree)
-        if scope is not None:
+        if scope is not None and item.kind.binds:
             scope.bindings.setdefault(item.name, Defined(item.path))
-    for node in captures.get("local", ()):
+    _bind_locals(tree, captures, rules, data)
+    return tuple(stars)
+
+
+def _bind_locals(tree: ScopeTree, captures: Captures, rules: NamingRules, data: bytes) -> None:
+    for node in captures.get("narrowed", ()):
+        narrowed = rules.narrowed(node, data)
+        if narrowed is not None:
+            name, type_ = narrowed
+            tree.around(node.start_byte).rebind(name, node.start_byte, Local(node.start_byte, type_))
+    nodes = captures.get("local", ())
+    for node in sorted(nodes, key=lambda node: node.start_byte) if rules.declaring else nodes:
         name = text_of(node, data)
         scope = tree.around(node.start_byte)
-        binding: Binding = Local(node.start_byte, rules.type_of(node, data))
+        binding = Local(node.start_byte, rules.type_of(node, data))
         known = scope.bindings.get(name)
-        if known is None or (isinstance(known, Local) and (known.type is None or rules.last_binding_wins)):
+        if rules.declaring:
+            scope.rebind(name, _usable_from(node, rules), binding)
+        elif known is None or (isinstance(known, Local) and known.type is None):
             scope.bindings[name] = binding
-    return tuple(stars)
+
+
+def _usable_from(name: Node, rules: NamingRules) -> int:
+    """Return the byte at which the statement that declares a local ends, or else its name."""
+    node: Node | None = name
+    for _ in range(_MAX_PATTERN):
+        if node is None or node.type in rules.declaring:
+            return (node or name).end_byte
+        node = node.parent
+    return name.end_byte
 
 
 def _imports(node: Node, rules: NamingRules, data: bytes, path: str) -> Iterable[ImportedName]:
@@ -268,11 +292,13 @@ def _references(
     captures: Captures, rules: NamingRules, data: bytes, resolution: NameResolution, defined_at: set[int]
 ) -> list[tuple[int, Reference]]:
     found: list[tuple[int, Reference]] = []
-    seen = set(defined_at)
+    seen: set[int] = set()
     for capture, kind in _CAPTURED_KINDS:
+        # An embedded field of Go is a definition and names the type that its struct inherits from.
+        defined = defined_at if kind != "inherits" else frozenset[int]()
         for node in captures.get(capture, ()):
             at, end = node.start_byte, node.end_byte
-            if at in seen or not at < end <= at + _MAX_NAME:
+            if at in seen or at in defined or not at < end <= at + _MAX_NAME:
                 continue
             seen.add(at)
             if capture == "component" and not data[at : at + 1].isupper():

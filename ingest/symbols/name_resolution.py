@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names, NamingRules
-from codequarry.ingest.symbols.scopes import Defined, Local, ScopeTree
+from codequarry.ingest.symbols.scopes import Binding, Defined, Local, ScopeTree
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
 # `a = b.c(); d = a.e(); f = d.g()`: a longer chain of locals says little that is certain.
@@ -25,8 +25,7 @@ class NameResolution:
     def reference(self, names: Names, at: int) -> Target | None:
         """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name."""
         if len(names) == 1:
-            bound = self.scopes.lookup(names[0], at, in_members=self._rules.sees_members)
-            if isinstance(bound, Local):
+            if isinstance(self._lookup(names[0], at), Local):
                 return None
         return self.resolve(names, at)
 
@@ -37,7 +36,7 @@ class NameResolution:
             return self._unknown(rest)
         if head in self._rules.self_names or head in self._rules.super_names:
             return self._of_own_type(head, rest, at)
-        found = self.scopes.lookup(head, at, in_members=self._rules.sees_members)
+        found = self._lookup(head, at)
         if isinstance(found, Local):
             return self._of_local(found, rest, depth)
         if isinstance(found, Defined):
@@ -45,6 +44,10 @@ class NameResolution:
         if isinstance(found, ImportedName):
             return _imported(found, rest)
         return self._of_free_name(names, at)
+
+    def _lookup(self, name: str, at: int) -> Binding | None:
+        rules = self._rules
+        return self.scopes.lookup(name, at, in_members=rules.sees_members, directly=not rules.qualifies_members)
 
     def _of_own_type(self, head: str, rest: Names, at: int) -> Target | None:
         own = self.scopes.type_around(at)

@@ -24,6 +24,8 @@ class DefinitionKind:
     type: SymbolType
     has_members: bool = False
     has_locals: bool = False
+    binds: bool = True
+    """The name can be used in the scope around it; that of a package clause can't."""
     name_only: bool = False
     """The node holds several names, so the definition is only as long as its name."""
 
@@ -76,7 +78,8 @@ class NamingRules:
     ``query`` is appended to the query of the language's chunking rules, whose ``@def``, ``@holder``, ``@call``,
     ``@ref`` and ``@import`` are read too. It captures ``@scope`` (a node whose inside is a scope), ``@container`` (a
     scope whose names are members of a type that it names, such as Rust's ``impl``), ``@local`` (a name bound in the
-    scope around it), ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is
+    scope around it), ``@narrowed`` (a scope in which a local has a more special type, such as a case of a type switch),
+    ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is
     defined inside a method but is a member of the type around it), ``@passed_on`` (an export of what has another name
     or comes from another module), and references by kind: ``@inherits @implements @decorates @type @mention``.
     ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
@@ -118,11 +121,18 @@ class NamingRules:
     """Words for the same object as its parent type."""
     sees_members: bool = False
     """A method names other members of its type without a qualifier."""
+    qualifies_members: bool = False
+    """Members are named only with a qualifier, even directly inside their type."""
     sees_package: bool = False
     """A file names what other files of its package define without an import."""
     builtins: frozenset[str] = frozenset()
     """Names that refer to nothing in a repository."""
     runtime: frozenset[str] = frozenset()
     """Names of the runtime whose members refer to nothing in a repository either, such as ``console``."""
-    last_binding_wins: bool = field(default=False)
-    """A later declaration of a local replaces an earlier one (shadowing), as in Rust."""
+    declaring: frozenset[str] = frozenset()
+    """Node types that declare locals which can be used only after them, and replace others of the same name.
+
+    Without any, a local can be used in its whole scope.
+    """
+    narrowed: Callable[[Node, bytes], tuple[str, Names] | None] = lambda node, data: None
+    """Returns the local whose type is known in a ``@narrowed`` scope, and the names of its type there."""

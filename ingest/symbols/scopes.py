@@ -22,6 +22,20 @@ class Defined:
     path: Names
 
 
+@dataclass(slots=True)
+class Rebound:
+    """A name that is bound again and again in one scope, by the bytes from which each local can be used."""
+
+    starts: list[int]
+    locals: list[Local]
+    before: "Defined | ImportedName | None" = None
+
+    def at(self, at: int) -> "Local | Defined | ImportedName | None":
+        """Return what the name means at a byte."""
+        index = bisect_right(self.starts, at) - 1
+        return self.locals[index] if index >= 0 else self.before
+
+
 Binding = Local | Defined | ImportedName
 
 
@@ -34,7 +48,21 @@ class Scope:
     path: Names
     of_members: bool
     parent: "Scope | None" = None
-    bindings: dict[str, Binding] = field(default_factory=dict)
+    bindings: dict[str, Binding | Rebound] = field(default_factory=dict)
+
+    def rebind(self, name: str, start: int, local: Local) -> None:
+        """Bind a local that can be used from byte ``start``; locals must come in the order of these bytes."""
+        known = self.bindings.get(name)
+        if isinstance(known, Rebound):
+            known.starts.append(start)
+            known.locals.append(local)
+        elif known is None or not isinstance(known, Local):
+            self.bindings[name] = Rebound([start], [local], known)
+
+    def meaning(self, name: str, at: int) -> Binding | None:
+        """Return what a name of this scope means at a byte, if anything."""
+        found = self.bindings.get(name)
+        return found.at(at) if isinstance(found, Rebound) else found
 
 
 class ScopeTree:
@@ -51,6 +79,7 @@ class ScopeTree:
             scope.parent = open_scopes[-1]
             open_scopes.append(scope)
         self._starts = [scope.start for scope in self._scopes]
+        self._types: dict[Names, Scope] | None = None
 
     @property
     def nested(self) -> list[Scope]:
@@ -59,7 +88,9 @@ class ScopeTree:
 
     def members_of(self, path: Names) -> Scope | None:
         """Return the first scope of the type with a path."""
-        return next((scope for scope in self._scopes if scope.of_members and scope.path == path), None)
+        if self._types is None:
+            self._types = {scope.path: scope for scope in reversed(self._scopes) if scope.of_members}
+        return self._types.get(path)
 
     def definition_around(self, at: int) -> Names:
         """Return the path of the innermost definition around a byte, or nothing at the top of the file."""
@@ -79,15 +110,15 @@ class ScopeTree:
             scope = scope.parent
         return scope
 
-    def lookup(self, name: str, at: int, *, in_members: bool) -> Binding | None:
-        """Return what a name means at a byte; members of types count only directly inside, or with ``in_members``.
+    def lookup(self, name: str, at: int, *, in_members: bool, directly: bool = True) -> Binding | None:
+        """Return what a name means at a byte; members of types count only ``directly`` inside, or with ``in_members``.
 
         The other names that a type binds, its type parameters, count everywhere inside.
         """
         scope: Scope | None = self.around(at)
-        innermost = True
+        innermost = directly
         while scope is not None:
-            found = scope.bindings.get(name)
+            found = scope.meaning(name, at)
             if found is not None and (innermost or in_members or not scope.of_members or isinstance(found, Local)):
                 return found
             innermost = False

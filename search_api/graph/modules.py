@@ -102,10 +102,14 @@ def _is_folder_of(folder: str, path: str) -> bool:
 def _go(module: str, names: Names, found: DefinedSymbol) -> float:
     if found.path != names:
         return 0.0
-    folder = found.place.folder
+    folder, is_package = found.place.folder, found.definition.symbol_kind == "package"
     if module.startswith("./"):
-        return EXACT if folder == module[2:] else 0.0
-    if folder and (module == folder or module.endswith(f"/{folder}")):
+        own, _, package = module[2:].partition("#")
+        return EXACT if folder == own and package == (found.place.package or "") and not is_package else 0.0
+    # The standard library's packages have no host; a package in a folder `errors` is not its `errors`.
+    if "." not in module.partition("/")[0]:
+        return 0.0
+    if folder and (module.endswith(f"/{folder}") or folder.endswith(f"vendor/{module}")):
         return EXACT
     last = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)][-1:]
     same = bool(last) and found.place.package in {last[0], last[0].removeprefix("go-"), last[0].removesuffix("-go")}
