@@ -28,7 +28,7 @@ Found = TypeVar("Found")
 Captures = Mapping[str, Sequence[Node]]
 
 # A mere mention counts only if the file shows what it means.
-_KNOWN = frozenset({"scope", "import"})
+_KNOWN = frozenset({"scope", "import", "package"})
 # A place with several captures is a reference of the first of these kinds.
 _CAPTURED_KINDS: tuple[tuple[str, ReferenceKind], ...] = (
     ("inherits", "inherits"),

@@ -32,6 +32,9 @@ def match(module: str, names: Names, found: DefinedSymbol) -> float:
 
 def readings(family: str, module: str, names: Names) -> list[Reading]:
     """Return what names of a module may mean, the likeliest first."""
+    if family == "go" and not module:
+        # The import of a package, whose clauses are definitions.
+        return [(names[0], (_go_package(names[0]),))]
     plain, default, _ = module.partition(_DEFAULT)
     if family != "ecmascript" or not default:
         return [(module, names)]
@@ -99,21 +102,32 @@ def _is_folder_of(folder: str, path: str) -> bool:
     return not folder or path.startswith(f"{folder}/")
 
 
+@lru_cache(maxsize=65_536)
+def _go_package(module: str) -> str:
+    """Return the name that a package most likely has: ``yaml`` for ``gopkg.in/go-yaml.v3``."""
+    parts = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)]
+    return re.sub(r"\.v\d+$|^go-|[-.]go$", "", parts[-1]) if parts else module
+
+
+def go_exports(names: Names, found: DefinedSymbol) -> bool:
+    """Return whether other Go packages can mean a definition by ``names``: it is exported, or the package itself."""
+    return found.path == names and (names[0][:1].isupper() or found.definition.symbol_kind == "package")
+
+
 def _go(module: str, names: Names, found: DefinedSymbol) -> float:
-    if found.path != names:
-        return 0.0
-    folder, is_package = found.place.folder, found.definition.symbol_kind == "package"
+    folder = found.place.folder
     if module.startswith("./"):
         own, _, package = module[2:].partition("#")
-        return EXACT if folder == own and package == (found.place.package or "") and not is_package else 0.0
+        inside = folder == own and package == (found.place.package or "")
+        return EXACT if inside and found.path == names and found.definition.symbol_kind != "package" else 0.0
+    if not go_exports(names, found):
+        return 0.0
     # The standard library's packages have no host; a package in a folder `errors` is not its `errors`.
     if "." not in module.partition("/")[0]:
         return 0.0
     if folder and (module.endswith(f"/{folder}") or folder.endswith(f"vendor/{module}")):
         return EXACT
-    last = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)][-1:]
-    same = bool(last) and found.place.package in {last[0], last[0].removeprefix("go-"), last[0].removesuffix("-go")}
-    return SUFFIX if same and not folder else 0.0
+    return SUFFIX if not folder and found.place.package == _go_package(module) else 0.0
 
 
 def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:

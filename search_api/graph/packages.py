@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace
-from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, match
+from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, go_exports, match
 
 MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml")
 """File names of manifests. Java's and Kotlin's packages are unique by convention and need none."""
@@ -76,7 +76,12 @@ def module_match(
     ``packages`` are those of the definition's repository. A definition in another repository must be in a package
     that the module names.
     """
+    packages = list(packages)
     declared = max((_package_match(module, names, found, package) for package in packages), default=0.0)
+    if place.family == "go" and not module.startswith("./") and any(package.family == "go" for package in packages):
+        # The paths of Go's packages are known exactly; the end of another module's path may look the same.
+        is_vendored = found.place.repo == place.repo and found.place.folder.endswith(f"vendor/{module}")
+        return EXACT if is_vendored and go_exports(names, found) else declared
     if found.place.repo == place.repo:
         beside = ".".join(filter(None, (*place.folder.split("/"), module)))
         # Scripts import the modules in their own folder.
@@ -99,7 +104,7 @@ def _package_match(module: str, names: Names, found: DefinedSymbol, package: Dec
         return 0.0
     if package.family == "go":
         folder = "/".join(filter(None, (package.folder, module[len(package.name) + 1 :])))
-        return EXACT if found.place.folder == folder and found.path == names else 0.0
+        return EXACT if found.place.folder == folder and go_exports(names, found) else 0.0
     return REEXPORTED if found.path == names[-len(found.path) :] and found.definition.exported is not False else 0.0
 
 

@@ -1,6 +1,7 @@
 """Names in Go."""
 
 import re
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -38,6 +39,8 @@ _QUERY = """
 (unary_expression (identifier) @mention)
 (index_expression (identifier) @mention)
 (slice_expression (identifier) @mention)
+(if_statement condition: (identifier) @mention)
+(range_clause right: (identifier) @mention)
 (literal_element (identifier) @mention)
 (const_spec type: (type_identifier) @type)
 (return_statement (expression_list (call_expression
@@ -71,6 +74,7 @@ _INNER = {
     "parenthesized_expression": "",
     "parenthesized_type": "",
     "type_elem": "",
+    "type_constraint": "",
     "literal_element": "",
 }
 _WORDS = frozenset({"identifier", "type_identifier", "field_identifier", "package_identifier"})
@@ -211,10 +215,24 @@ def _nth(index: int, count: int, values: Node, data: bytes) -> Names | None:
 
 
 def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
-    declared = node.child_by_field_name("type") if node.type == "type_spec" else None
-    if declared is not None and declared.type == "struct_type":
-        return _STRUCT
-    return _INTERFACE if declared is not None and declared.type == "interface_type" else kind
+    if node.type == "type_spec":
+        declared = node.child_by_field_name("type")
+        return _TYPES.get(declared.type, kind) if declared is not None else kind
+    if node.type in {"var_spec", "field_declaration"} and _holds_fields(node):
+        return replace(kind, has_members=True)
+    return kind
+
+
+def _holds_fields(node: Node) -> bool:
+    """Return whether a variable or field has a struct type without a name: ``var cases = []struct{ … }{ … }``."""
+    type_ = node.child_by_field_name("type")
+    values = node.child_by_field_name("value") if type_ is None else None
+    inner = _first(values) if values is not None else type_
+    for _ in range(4):
+        if inner is None or inner.type not in _INNER or inner.type == "parenthesized_expression":
+            break
+        inner = inner.child_by_field_name(_INNER[inner.type]) if _INNER[inner.type] else _first(inner)
+    return inner is not None and inner.type == "struct_type"
 
 
 def _owner_of(node: Node, data: bytes) -> Names:
@@ -254,8 +272,10 @@ def _own_module(path: str, package: str | None) -> str:
     return f"./{path.rpartition('/')[0]}#{package or ''}"
 
 
-_STRUCT = DefinitionKind("struct", "class", has_members=True)
-_INTERFACE = DefinitionKind("interface", "interface", has_members=True)
+_TYPES = {
+    "struct_type": DefinitionKind("struct", "class", has_members=True),
+    "interface_type": DefinitionKind("interface", "interface", has_members=True),
+}
 
 GO_NAMES = NamingRules(
     query=_QUERY,
