@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from tree_sitter import Node
@@ -100,9 +101,10 @@ def read_names(
     definitions += _passed_on(captures, rules, data, path, resolution, {found.path for found in named})
     definitions.sort(key=lambda item: item[0])
     defined_at = {found.at for found in named}
-    references = _references(captures, rules, data, resolution, defined_at)
+    expressions = _Expressions(captures, rules)
+    references = _references(captures, expressions, data, resolution, defined_at)
     references += _import_references(imports, scopes)
-    references += _flows(captures, rules, data, resolution)
+    references += _flows(captures, expressions, data, resolution)
     references.sort(key=lambda item: item[0])
     return FileNames(tuple(definitions[:MAX_DEFINITIONS]), tuple(references[:MAX_REFERENCES]))
 
@@ -204,7 +206,7 @@ def _bind_locals(tree: ScopeTree, captures: Captures, rules: NamingRules, data: 
     for node in sorted(nodes, key=lambda node: node.start_byte) if rules.declaring else nodes:
         name = text_of(node, data)
         scope = tree.around(node.start_byte)
-        binding = Local(node.start_byte, rules.type_of(node, data))
+        binding = Local(node.start_byte, read=partial(rules.type_of, node, data))
         known = scope.bindings.get(name)
         if rules.declaring:
             scope.rebind(name, _usable_from(node, rules), binding)
@@ -288,11 +290,26 @@ def _word(found: _Named, resolution: NameResolution) -> str:
     return "method" if found.kind.word == "function" and _is_member(found, resolution) else found.kind.word
 
 
+class _Expressions:
+    """Finds the expression around a captured name."""
+
+    def __init__(self, captures: Captures, rules: NamingRules) -> None:
+        # Going up from a node takes far longer than to look up what the query has captured.
+        self._ends = {node.end_byte: node for node in captures.get("qualified", ())}
+        self._starts = {node.start_byte: node for node in captures.get("keyed", ())}
+        self.rules = rules
+
+    def names(self, name: Node, data: bytes) -> Names | None:
+        """Return the names of the expression that ends with a name, or that it is the key of."""
+        whole = self._ends.get(name.end_byte) or self._starts.get(name.start_byte)
+        return self.rules.names_of(whole or self.rules.expression_of(name), data)
+
+
 def _references(
-    captures: Captures, rules: NamingRules, data: bytes, resolution: NameResolution, defined_at: set[int]
+    captures: Captures, expressions: _Expressions, data: bytes, resolution: NameResolution, defined_at: set[int]
 ) -> list[tuple[int, Reference]]:
     found: list[tuple[int, Reference]] = []
-    seen: set[int] = set()
+    seen = {node.start_byte for node in captures.get("local", ())}
     for capture, kind in _CAPTURED_KINDS:
         # An embedded field of Go is a definition and names the type that its struct inherits from.
         defined = defined_at if kind != "inherits" else frozenset[int]()
@@ -303,7 +320,7 @@ def _references(
             seen.add(at)
             if capture == "component" and not data[at : at + 1].isupper():
                 continue
-            names = rules.names_of(rules.expression_of(node), data)
+            names = expressions.names(node, data)
             target = resolution.reference(names, at) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
                 line = node.start_point[0] + 1
@@ -312,16 +329,16 @@ def _references(
 
 
 def _flows(
-    captures: Captures, rules: NamingRules, data: bytes, resolution: NameResolution
+    captures: Captures, expressions: _Expressions, data: bytes, resolution: NameResolution
 ) -> list[tuple[int, Reference]]:
     """Return where the result of one function goes to another: it returns it, or takes it as an argument."""
     found: list[tuple[int, Reference]] = []
     for capture in ("returned", "argument"):
         for node in captures.get(capture, ()):
             at = node.start_byte
-            names = rules.names_of(rules.expression_of(node), data)
+            names = expressions.names(node, data)
             target = resolution.reference(names, at) if names else None
-            into = _taker(node, rules, data, resolution) if capture == "argument" else None
+            into = _taker(node, expressions.rules, data, resolution) if capture == "argument" else None
             if target is not None and target.origin in _KNOWN and (into is not None or capture == "returned"):
                 line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
                 found.append((at, Reference("data_flow", line, target, within, into)))
@@ -349,8 +366,9 @@ def _is_own_list(arguments: Node, name: Node) -> bool:
 def _import_references(imports: Sequence[tuple[Node, ImportedName]], scopes: ScopeTree) -> list[tuple[int, Reference]]:
     found = []
     for node, item in imports:
-        names = (item.member,) if item.member else (item.module,)
-        target = Target("import", item.module if item.member else "", names)
+        member = item.member or item.package
+        names = (member,) if member else (item.module,)
+        target = Target("import", item.module if member else "", names)
         if names[0]:
             place = item.place or node
             at, line = place.start_byte, place.start_point[0] + 1

@@ -24,10 +24,12 @@ class NameResolution:
 
     def reference(self, names: Names, at: int) -> Target | None:
         """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name."""
-        if len(names) == 1:
-            if isinstance(self._lookup(names[0], at), Local):
-                return None
-        return self.resolve(names, at)
+        head = names[0]
+        if len(names) > 1 or head in self._rules.self_names or head in self._rules.super_names:
+            return self.resolve(names, at)
+        found = self._lookup(head, at)
+        is_qualifier = isinstance(found, ImportedName) and found.package
+        return None if is_qualifier or isinstance(found, Local) else self._meaning(found, names, at, 0)
 
     def resolve(self, names: Names, at: int, depth: int = 0) -> Target | None:
         """Return the target of an expression at a byte; a local value counts as its type, or else as the value."""
@@ -36,7 +38,10 @@ class NameResolution:
             return self._unknown(rest)
         if head in self._rules.self_names or head in self._rules.super_names:
             return self._of_own_type(head, rest, at)
-        found = self._lookup(head, at)
+        return self._meaning(self._lookup(head, at), names, at, depth)
+
+    def _meaning(self, found: Binding | None, names: Names, at: int, depth: int) -> Target | None:
+        rest = names[1:]
         if isinstance(found, Local):
             return self._of_local(found, rest, depth)
         if isinstance(found, Defined):

@@ -42,6 +42,8 @@ class ImportedName:
     member: str = ""
     place: Node | None = field(default=None, compare=False)
     """Where the name stands, if the import binds several."""
+    package: str = ""
+    """The name by which the imported package defines itself, in a language whose packages do; it is a mere qualifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class NamingRules:
     ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is
     defined inside a method but is a member of the type around it), ``@passed_on`` (an export of what has another name
     or comes from another module), and references by kind: ``@inherits @implements @decorates @type @mention``.
+    ``@qualified`` is an expression that ends with a captured name, and ``@keyed`` one whose key a captured name is; they
+    spare ``expression_of``, which is slow.
     ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
     argument of another call.
     """

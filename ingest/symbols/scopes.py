@@ -1,18 +1,29 @@
 """The scopes of a file: which names each binds, and what a name means at a place."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Local:
-    """A local name or parameter, and the names of its type or value, which are read at byte ``at``."""
+    """A local name or parameter, and the names of its type or value, which are read at byte ``at``.
+
+    ``read`` returns these names if they have not been read; most locals' types are never asked for.
+    """
 
     at: int
-    type: Names | None
+    names: Names | None = None
+    read: Callable[[], Names | None] | None = None
+
+    @property
+    def type(self) -> Names | None:
+        """The names of its type or value, if the file shows them."""
+        if self.read is not None:
+            self.names, self.read = self.read(), None
+        return self.names
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +69,6 @@ class Scope:
             known.locals.append(local)
         elif known is None or not isinstance(known, Local):
             self.bindings[name] = Rebound([start], [local], known)
-
-    def meaning(self, name: str, at: int) -> Binding | None:
-        """Return what a name of this scope means at a byte, if anything."""
-        found = self.bindings.get(name)
-        return found.at(at) if isinstance(found, Rebound) else found
 
 
 class ScopeTree:
@@ -118,9 +124,12 @@ class ScopeTree:
         scope: Scope | None = self.around(at)
         innermost = directly
         while scope is not None:
-            found = scope.meaning(name, at)
-            if found is not None and (innermost or in_members or not scope.of_members or isinstance(found, Local)):
-                return found
+            found = scope.bindings.get(name)
+            if found is not None:
+                bound = found.at(at) if isinstance(found, Rebound) else found
+                seen = innermost or in_members or not scope.of_members or isinstance(bound, Local)
+                if bound is not None and seen:
+                    return bound
             innermost = False
             scope = scope.parent
         return None

@@ -32,9 +32,6 @@ def match(module: str, names: Names, found: DefinedSymbol) -> float:
 
 def readings(family: str, module: str, names: Names) -> list[Reading]:
     """Return what names of a module may mean, the likeliest first."""
-    if family == "go" and not module:
-        # The import of a package, whose clauses are definitions.
-        return [(names[0], (_go_package(names[0]),))]
     plain, default, _ = module.partition(_DEFAULT)
     if family != "ecmascript" or not default:
         return [(module, names)]

@@ -12,6 +12,8 @@ _QUERY = """
 [(func_literal) (block) (if_statement) (for_statement) (expression_switch_statement) (type_switch_statement)
   (expression_case) (default_case) (communication_case)] @scope
 (type_case) @scope @narrowed
+[(selector_expression) (qualified_type)] @qualified
+(keyed_element key: (literal_element (identifier))) @keyed
 (package_clause (package_identifier) @property)
 (parameter_declaration name: (identifier) @local)
 (variadic_parameter_declaration name: (identifier) @local)
@@ -133,19 +135,6 @@ def _result_names(result: Node, data: bytes) -> Names | None:
     return _names_of(type_, data) if type_ is not None else None
 
 
-def _expression_of(node: Node) -> Node:
-    """Return the selector that ends with a name, or the keyed element of a literal that begins with it."""
-    parent = node.parent
-    if parent is None:
-        return node
-    if parent.type in _SELECTORS and parent.child_by_field_name(_SELECTORS[parent.type][1]) == node:
-        return parent
-    element = parent.parent if parent.type == "literal_element" else None
-    if element is not None and element.type == "keyed_element" and element.child_by_field_name("key") == parent:
-        return element
-    return node
-
-
 def _key_names(element: Node, data: bytes) -> Names | None:
     """Return the names of the field that a keyed element sets, or of its key in a list or map."""
     key = element.child_by_field_name("key")
@@ -255,10 +244,11 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
     if path is None:
         return []
     module = text_of(path, data).strip('"`')
+    package = package_name(module)
     if alias is None:
-        return [ImportedName(package_name(module), module)]
+        return [ImportedName(package, module, package=package)]
     name = text_of(alias, data)
-    return [ImportedName({".": "*", "_": ""}.get(name, name), module)]
+    return [ImportedName({".": "*", "_": ""}.get(name, name), module, package=package)]
 
 
 def package_name(module: str) -> str:
@@ -292,7 +282,6 @@ GO_NAMES = NamingRules(
     },
     kind_of=_kind_of,
     names_of=_names_of,
-    expression_of=_expression_of,
     type_of=_type_of,
     owner_of=_owner_of,
     narrowed=_narrowed,
