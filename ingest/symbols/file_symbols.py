@@ -94,9 +94,10 @@ def read_names(
     """Return the names of a file. ``described`` is by name and by the byte at which the definition ends."""
     named = _named(captures, rules, data)
     scopes = _scopes(named, captures, rules, data)
-    imports = [(node, found) for node in captures.get("import", ()) for found in _imports(node, rules, data, path)]
+    importing = [*captures.get("import", ()), *captures.get("names_import", ())]
+    imports = [(node, found) for node in importing for found in _imports(node, rules, data, path)]
     stars = _bind(scopes, named, imports, captures, rules, data)
-    resolution = NameResolution(scopes, rules, rules.own_module(path, package), stars)
+    resolution = NameResolution(scopes, rules, path, rules.own_module(path, package), stars)
     definitions = [(found.at, _definition(found, rules, data, described, resolution)) for found in named]
     definitions += _passed_on(captures, rules, data, path, resolution, {found.path for found in named})
     definitions.sort(key=lambda item: item[0])
@@ -150,7 +151,7 @@ def _scopes(named: Sequence[_Named], captures: Captures, rules: NamingRules, dat
             key = (found.node.start_byte, found.node.end_byte)
             if key not in own:
                 own[key] = found
-                scopes.append(Scope(*key, (*found.owner, found.name), of_members=found.kind.has_members))
+                scopes.append(Scope(*key, (*found.owner, found.name), of_members=found.kind.has_members, is_module=found.kind.is_module))
     for node in captures.get("container", ()):
         scopes.append(Scope(node.start_byte, node.end_byte, rules.container_of(node, data), of_members=True))
     scopes += [Scope(node.start_byte, node.end_byte, (), of_members=False) for node in captures.get("scope", ())]
@@ -325,7 +326,22 @@ def _references(
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
                 line = node.start_point[0] + 1
                 found.append((at, Reference(kind, line, target, resolution.scopes.definition_around(at))))
+    for node in captures.get("tokens", ()):
+        found += _in_tokens(node, expressions.rules, data, resolution)
     return found
+
+
+def _in_tokens(
+    node: Node, rules: NamingRules, data: bytes, resolution: NameResolution
+) -> Iterator[tuple[int, Reference]]:
+    """Yield the references in code that the grammar leaves as tokens, such as the arguments of a macro."""
+    start, line = node.start_byte, node.start_point[0] + 1
+    for kind, at, names in rules.in_tokens(node, data):
+        line += data.count(b"\n", start, at)
+        start = at
+        target = resolution.reference(names, at)
+        if target is not None and (kind != "mention" or target.origin in _KNOWN):
+            yield at, Reference(kind, line, target, resolution.scopes.definition_around(at))
 
 
 def _flows(

@@ -15,8 +15,11 @@ _MAX_NAMES = 8
 class NameResolution:
     """Resolves the names of one file."""
 
-    def __init__(self, scopes: ScopeTree, rules: NamingRules, own_module: str, stars: Sequence[str]) -> None:
-        """``stars`` are the modules of which the file imports every name."""
+    def __init__(
+        self, scopes: ScopeTree, rules: NamingRules, path: str, own_module: str, stars: Sequence[str]
+    ) -> None:
+        """``stars`` are the modules of which the file at ``path`` imports every name."""
+        self._path = path
         self.scopes = scopes
         self._rules = rules
         self._own_module = own_module
@@ -38,6 +41,8 @@ class NameResolution:
             return self._unknown(rest)
         if head in self._rules.self_names or head in self._rules.super_names:
             return self._of_own_type(head, rest, at)
+        if head in self._rules.module_words:
+            return self._in_written_module(names, at)
         return self._meaning(self._lookup(head, at), names, at, depth)
 
     def _meaning(self, found: Binding | None, names: Names, at: int, depth: int) -> Target | None:
@@ -56,10 +61,18 @@ class NameResolution:
 
     def _of_own_type(self, head: str, rest: Names, at: int) -> Target | None:
         own = self.scopes.type_around(at)
-        if own is None or not rest:
-            return Target("scope", "", own.path) if own is not None and own.path else self._unknown(rest)
+        if own is None or not own.path:
+            return self._unknown(rest)
+        imported = self._lookup(own.path[-1], at) if own.path else None
+        if isinstance(imported, ImportedName) and head in self._rules.self_names:
+            # A block that adds to a type from elsewhere.
+            return _imported(imported, rest)
         up = (SUPER,) if head in self._rules.super_names else ()
-        return Target("scope", "", (*own.path, *up, *rest))
+        return Target("scope", "", (*own.path, *up, *rest) if rest else own.path)
+
+    def _in_written_module(self, names: Names, at: int) -> Target | None:
+        found = self._rules.written_module(names, self.scopes.modules_around(at), self._path)
+        return Target("import", *found) if found is not None and found[1] else None
 
     def _of_local(self, local: Local, rest: Names, depth: int) -> Target | None:
         if local.type is None:
@@ -79,6 +92,9 @@ class NameResolution:
         own = self.scopes.type_around(at) if self._rules.sees_members else None
         if own is not None and own.path and len(names) == 1:
             return Target("scope", "", (*own.path, *names))
+        found = self._in_written_module(names, at)
+        if found is not None:
+            return found
         if self._rules.sees_package:
             return Target("package", self._own_module, names)
         if self._stars:

@@ -58,6 +58,7 @@ class Scope:
     end: int
     path: Names
     of_members: bool
+    is_module: bool = False
     parent: "Scope | None" = None
     bindings: dict[str, Binding | Rebound] = field(default_factory=dict)
 
@@ -108,6 +109,13 @@ class ScopeTree:
         while scope is not None and at >= scope.end:
             scope = scope.parent
         return scope or self.file
+
+    def modules_around(self, at: int) -> Names:
+        """Return the path of the innermost module inside the file around a byte."""
+        scope: Scope | None = self.around(at)
+        while scope is not None and not scope.is_module:
+            scope = scope.parent
+        return scope.path if scope is not None else ()
 
     def type_around(self, at: int) -> Scope | None:
         """Return the innermost type around a byte."""

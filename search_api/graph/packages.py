@@ -99,7 +99,13 @@ def _package_match(module: str, names: Names, found: DefinedSymbol, package: Dec
         return match(module, names, found) if _as_module(package.name) == first.lower() else 0.0
     if package.family == "rust":
         crate, _, rest = module.partition("::")
-        return match(f"crate::{rest}", names, found) if _as_module(package.name) == crate.lower() else 0.0
+        if _as_module(package.name) != crate.lower():
+            return 0.0
+        inside = f"::{rest}" if rest else ""
+        roots = (f"./{'/'.join(filter(None, (package.folder, folder)))}{inside}" for folder in ("src", ""))
+        exact = max(match(root, names, found) for root in roots)
+        passed_on = found.path == names and found.definition.exported is not False
+        return exact or (REEXPORTED if passed_on else 0.0)
     if module != package.name and not module.startswith(f"{package.name}/"):
         return 0.0
     if package.family == "go":

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, first_child, text_of
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -102,16 +102,12 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     if kind == "call_expression":
         return _called(node, data, depth + 1)
     if kind in _INNER:
-        inner = node.child_by_field_name(_INNER[kind]) if _INNER[kind] else _first(node)
+        inner = node.child_by_field_name(_INNER[kind]) if _INNER[kind] else first_child(node)
         return _names_of(inner, data, depth + 1) if inner is not None else None
     if kind == "function_type":
         result = node.child_by_field_name("result")
         return _result_names(result, data) if result is not None else None
     return _key_names(node, data) if kind == "keyed_element" else None
-
-
-def _first(node: Node) -> Node | None:
-    return node.named_child(0)
 
 
 def _called(node: Node, data: bytes, depth: int) -> Names | None:
@@ -121,7 +117,7 @@ def _called(node: Node, data: bytes, depth: int) -> Names | None:
     names = _names_of(function, data, depth)
     if names is not None and len(names) == 1 and names[0] in _OF_ARGUMENT:
         arguments = node.child_by_field_name("arguments")
-        first = _first(arguments) if arguments is not None else None
+        first = first_child(arguments) if arguments is not None else None
         return _names_of(first, data, depth) if first is not None else None
     return names
 
@@ -130,7 +126,7 @@ def _result_names(result: Node, data: bytes) -> Names | None:
     """Return the names of a function's first result."""
     if result.type != "parameter_list":
         return _names_of(result, data)
-    first = _first(result)
+    first = first_child(result)
     type_ = first.child_by_field_name("type") if first is not None else None
     return _names_of(type_, data) if type_ is not None else None
 
@@ -216,17 +212,17 @@ def _holds_fields(node: Node) -> bool:
     """Return whether a variable or field has a struct type without a name: ``var cases = []struct{ … }{ … }``."""
     type_ = node.child_by_field_name("type")
     values = node.child_by_field_name("value") if type_ is None else None
-    inner = _first(values) if values is not None else type_
+    inner = first_child(values) if values is not None else type_
     for _ in range(4):
         if inner is None or inner.type not in _INNER or inner.type == "parenthesized_expression":
             break
-        inner = inner.child_by_field_name(_INNER[inner.type]) if _INNER[inner.type] else _first(inner)
+        inner = inner.child_by_field_name(_INNER[inner.type]) if _INNER[inner.type] else first_child(inner)
     return inner is not None and inner.type == "struct_type"
 
 
 def _owner_of(node: Node, data: bytes) -> Names:
     receiver = node.child_by_field_name("receiver")
-    parameter = _first(receiver) if receiver is not None else None
+    parameter = first_child(receiver) if receiver is not None else None
     type_ = parameter.child_by_field_name("type") if parameter is not None else None
     return (_names_of(type_, data) or ()) if type_ is not None else ()
 
