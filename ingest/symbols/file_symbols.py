@@ -3,13 +3,14 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
-from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
+from codequarry.ingest.symbols.scopes import Defined, Local, Scope, ScopeTree
 from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import PASSED_ON, Definition, Reference, ReferenceKind, Symbols, Target
 
@@ -20,13 +21,15 @@ MAX_REFERENCES = 40_000
 _MAX_NAME = 200
 # The node that defines a name is at most this far above it: `static int (*table[4])(void)`.
 _MAX_CLIMB = 8
+# The statement that declares a local is at most this far above its name; from there on, it could be one further out.
+_MAX_PATTERN = 4
 _MAX_SIGNATURE = 200
 
 Found = TypeVar("Found")
 Captures = Mapping[str, Sequence[Node]]
 
 # A mere mention counts only if the file shows what it means.
-_KNOWN = frozenset({"scope", "import"})
+_KNOWN = frozenset({"scope", "import", "package"})
 _OF_HEADS = frozenset({"inherits", "implements"})
 # A place with several captures is a reference of the first of these kinds.
 _CAPTURED_KINDS: tuple[tuple[str, ReferenceKind], ...] = (
@@ -92,16 +95,18 @@ def read_names(
     """Return the names of a file. ``described`` is by name and by the byte at which the definition ends."""
     named = _named(captures, rules, data)
     scopes = _scopes(named, captures, rules, data)
-    imports = [(node, found) for node in captures.get("import", ()) for found in _imports(node, rules, data, path)]
+    importing = [*captures.get("import", ()), *captures.get("names_import", ())]
+    imports = [(node, found) for node in importing for found in _imports(node, rules, data, path)]
     stars = _bind(scopes, named, imports, captures, rules, data)
-    resolution = NameResolution(scopes, rules, rules.own_module(path, package), stars)
+    resolution = NameResolution(scopes, rules, path, rules.own_module(path, package), stars)
     definitions = [(found.at, _definition(found, rules, data, described, resolution)) for found in named]
     definitions += _passed_on(captures, rules, data, path, resolution, {found.path for found in named})
     definitions.sort(key=lambda item: item[0])
     defined_at = {found.at for found in named}
-    references = _references(captures, rules, data, resolution, defined_at)
+    expressions = _Expressions(captures, rules)
+    references = _references(captures, expressions, data, resolution, defined_at)
     references += _import_references(imports, scopes)
-    references += _flows(captures, rules, data, resolution)
+    references += _flows(captures, expressions, data, resolution)
     references.sort(key=lambda item: item[0])
     return FileNames(tuple(definitions[:MAX_DEFINITIONS]), tuple(references[:MAX_REFERENCES]))
 
@@ -147,7 +152,14 @@ def _scopes(named: Sequence[_Named], captures: Captures, rules: NamingRules, dat
             key = (found.node.start_byte, found.node.end_byte)
             if key not in own:
                 own[key] = found
-                scopes.append(Scope(*key, (*found.owner, found.name), of_members=found.kind.has_members))
+                scopes.append(
+                    Scope(
+                        *key,
+                        (*found.owner, found.name),
+                        of_members=found.kind.has_members,
+                        is_module=found.kind.is_module,
+                    )
+                )
     for node in captures.get("container", ()):
         scopes.append(Scope(node.start_byte, node.end_byte, rules.container_of(node, data), of_members=True))
     scopes += [Scope(node.start_byte, node.end_byte, (), of_members=False) for node in captures.get("scope", ())]
@@ -190,16 +202,38 @@ def _bind(
         if item.kind.word == "constructor":
             continue
         scope = tree.members_of(item.path[:-1]) if item.owner else _outside(item, tree)
-        if scope is not None:
+        if scope is not None and item.kind.binds:
             scope.bindings.setdefault(item.name, Defined(item.path))
-    for node in captures.get("local", ()):
+    _bind_locals(tree, captures, rules, data)
+    return tuple(stars)
+
+
+def _bind_locals(tree: ScopeTree, captures: Captures, rules: NamingRules, data: bytes) -> None:
+    for node in captures.get("narrowed", ()):
+        narrowed = rules.narrowed(node, data)
+        if narrowed is not None:
+            name, type_ = narrowed
+            tree.around(node.start_byte).rebind(name, node.start_byte, Local(node.start_byte, type_))
+    nodes = captures.get("local", ())
+    for node in sorted(nodes, key=lambda node: node.start_byte) if rules.declaring else nodes:
         name = text_of(node, data)
         scope = tree.around(node.start_byte)
-        binding: Binding = Local(node.start_byte, rules.type_of(node, data))
+        binding = Local(node.start_byte, read=partial(rules.type_of, node, data))
         known = scope.bindings.get(name)
-        if known is None or (isinstance(known, Local) and (known.type is None or rules.last_binding_wins)):
+        if rules.declaring:
+            scope.rebind(name, _usable_from(node, rules), binding)
+        elif known is None or (isinstance(known, Local) and known.type is None):
             scope.bindings[name] = binding
-    return tuple(stars)
+
+
+def _usable_from(name: Node, rules: NamingRules) -> int:
+    """Return the byte at which the statement that declares a local ends, or else its name."""
+    node: Node | None = name
+    for _ in range(_MAX_PATTERN):
+        if node is None or node.type in rules.declaring:
+            return (node or name).end_byte
+        node = node.parent
+    return name.end_byte
 
 
 def _imports(node: Node, rules: NamingRules, data: bytes, path: str) -> Iterable[ImportedName]:
@@ -271,26 +305,58 @@ def _word(found: _Named, resolution: NameResolution) -> str:
     return "method" if found.kind.word == "function" and _is_member(found, resolution) else found.kind.word
 
 
+class _Expressions:
+    """Finds the expression around a captured name."""
+
+    def __init__(self, captures: Captures, rules: NamingRules) -> None:
+        # Going up from a node takes far longer than to look up what the query has captured.
+        self._ends = {node.end_byte: node for node in captures.get("qualified", ())}
+        self._starts = {node.start_byte: node for node in captures.get("keyed", ())}
+        self.rules = rules
+
+    def names(self, name: Node, data: bytes) -> Names | None:
+        """Return the names of the expression that ends with a name, or that it is the key of."""
+        whole = self._ends.get(name.end_byte) or self._starts.get(name.start_byte)
+        return self.rules.names_of(whole or self.rules.expression_of(name), data)
+
+
 def _references(
-    captures: Captures, rules: NamingRules, data: bytes, resolution: NameResolution, defined_at: set[int]
+    captures: Captures, expressions: _Expressions, data: bytes, resolution: NameResolution, defined_at: set[int]
 ) -> list[tuple[int, Reference]]:
     found: list[tuple[int, Reference]] = []
-    seen = set(defined_at)
+    seen = {node.start_byte for node in captures.get("local", ())}
     for capture, kind in _CAPTURED_KINDS:
+        # An embedded field of Go is a definition and names the type that its struct inherits from.
+        defined = defined_at if kind != "inherits" else frozenset[int]()
         for node in captures.get(capture, ()):
             at, end = node.start_byte, node.end_byte
-            if at in seen or not at < end <= at + _MAX_NAME:
+            if at in seen or at in defined or not at < end <= at + _MAX_NAME:
                 continue
             seen.add(at)
             if capture == "component" and not data[at : at + 1].isupper():
                 continue
-            names = rules.names_of(rules.expression_of(node), data)
+            names = expressions.names(node, data)
             target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
                 line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
-                given = _arguments(node) if kind == "call" and rules.has_overloads else None
+                given = _arguments(node) if kind == "call" and expressions.rules.has_overloads else None
                 found.append((at, Reference(kind, line, target, within, arguments=given)))
+    for node in captures.get("tokens", ()):
+        found += _in_tokens(node, expressions.rules, data, resolution)
     return found
+
+
+def _in_tokens(
+    node: Node, rules: NamingRules, data: bytes, resolution: NameResolution
+) -> Iterator[tuple[int, Reference]]:
+    """Yield the references in code that the grammar leaves as tokens, such as the arguments of a macro."""
+    start, line = node.start_byte, node.start_point[0] + 1
+    for kind, at, names in rules.in_tokens(node, data):
+        line += data.count(b"\n", start, at)
+        start = at
+        target = resolution.reference(names, at)
+        if target is not None and (kind != "mention" or target.origin in _KNOWN):
+            yield at, Reference(kind, line, target, resolution.scopes.definition_around(at))
 
 
 def _arguments(name: Node) -> int | None:
@@ -305,16 +371,16 @@ def _arguments(name: Node) -> int | None:
 
 
 def _flows(
-    captures: Captures, rules: NamingRules, data: bytes, resolution: NameResolution
+    captures: Captures, expressions: _Expressions, data: bytes, resolution: NameResolution
 ) -> list[tuple[int, Reference]]:
     """Return where the result of one function goes to another: it returns it, or takes it as an argument."""
     found: list[tuple[int, Reference]] = []
     for capture in ("returned", "argument"):
         for node in captures.get(capture, ()):
             at = node.start_byte
-            names = rules.names_of(rules.expression_of(node), data)
+            names = expressions.names(node, data)
             target = resolution.reference(names, at) if names else None
-            into = _taker(node, rules, data, resolution) if capture == "argument" else None
+            into = _taker(node, expressions.rules, data, resolution) if capture == "argument" else None
             if target is not None and target.origin in _KNOWN and (into is not None or capture == "returned"):
                 line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
                 found.append((at, Reference("data_flow", line, target, within, into)))
@@ -342,8 +408,9 @@ def _is_own_list(arguments: Node, name: Node) -> bool:
 def _import_references(imports: Sequence[tuple[Node, ImportedName]], scopes: ScopeTree) -> list[tuple[int, Reference]]:
     found = []
     for node, item in imports:
-        names = (item.member,) if item.member else (item.module,)
-        target = Target("import", item.module if item.member else "", names)
+        member = item.member or item.package
+        names = (member,) if member else (item.module,)
+        target = Target("import", item.module if member else "", names)
         if names[0]:
             place = item.place or node
             at, line = place.start_byte, place.start_point[0] + 1

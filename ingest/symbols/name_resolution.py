@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names, NamingRules
-from codequarry.ingest.symbols.scopes import Defined, Local, Scope, ScopeTree
+from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
 # `a = b.c(); d = a.e(); f = d.g()`: a longer chain of locals says little that is certain.
@@ -15,8 +15,9 @@ _MAX_NAMES = 8
 class NameResolution:
     """Resolves the names of one file."""
 
-    def __init__(self, scopes: ScopeTree, rules: NamingRules, own_module: str, stars: Sequence[str]) -> None:
-        """``stars`` are the modules of which the file imports every name."""
+    def __init__(self, scopes: ScopeTree, rules: NamingRules, path: str, own_module: str, stars: Sequence[str]) -> None:
+        """``stars`` are the modules of which the file at ``path`` imports every name."""
+        self._path = path
         self.scopes = scopes
         self._rules = rules
         self._own_module = own_module
@@ -27,13 +28,17 @@ class NameResolution:
 
         With ``of_head``, it stands in the head of a type, where the members of the type are not yet known.
         """
-        if len(names) == 1:
-            if names[0] in self._rules.self_names or names[0] in self._rules.super_names:
-                return None
-            bound = self.scopes.lookup(names[0], at, in_members=self._rules.sees_members)
-            if isinstance(bound, Local):
-                return None
-        return self.resolve(names, at, of_head=of_head)
+        head, rules = names[0], self._rules
+        if len(names) > 1:
+            return self.resolve(names, at, of_head=of_head)
+        if head in rules.self_names or head in rules.super_names:
+            # A bare `self` is a value; Rust's `Self` is a type.
+            return self.resolve(names, at) if head in rules.self_names and not head.islower() else None
+        found = self._lookup(head, at)
+        is_qualifier = isinstance(found, ImportedName) and found.package
+        if is_qualifier or isinstance(found, Local):
+            return None
+        return self._meaning(found, names, at, 0, of_head=of_head)
 
     def resolve(self, names: Names, at: int, depth: int = 0, *, of_head: bool = False) -> Target | None:
         """Return the target of an expression at a byte; a local value counts as its type, or else as the value."""
@@ -42,7 +47,12 @@ class NameResolution:
             return self._unknown(rest)
         if head in self._rules.self_names or head in self._rules.super_names:
             return self._of_own_type(head, rest, at)
-        found = self.scopes.lookup(head, at, in_members=self._rules.sees_members)
+        if head in self._rules.module_words:
+            return self._in_written_module(names, at)
+        return self._meaning(self._lookup(head, at), names, at, depth, of_head=of_head)
+
+    def _meaning(self, found: Binding | None, names: Names, at: int, depth: int, *, of_head: bool) -> Target | None:
+        rest = names[1:]
         if isinstance(found, Local):
             return self._of_local(found, rest, depth)
         if isinstance(found, Defined):
@@ -51,16 +61,28 @@ class NameResolution:
             return _imported(found, rest)
         return self._of_free_name(names, at, of_head=of_head)
 
+    def _lookup(self, name: str, at: int) -> Binding | None:
+        rules = self._rules
+        return self.scopes.lookup(name, at, in_members=rules.sees_members, directly=not rules.qualifies_members)
+
     def _of_own_type(self, head: str, rest: Names, at: int) -> Target | None:
         own = self.scopes.type_around(at)
         beside = self.scopes.file.bindings.get(rest[0]) if own is None and rest else None
         if isinstance(beside, Defined):
             # A method of an object that has no name, such as the exports of a module.
             return Target("scope", "", (*beside.path, *rest[1:]))
-        if own is None or not rest:
-            return Target("scope", "", own.path) if own is not None and own.path else self._unknown(rest)
+        if own is None or not own.path:
+            return self._unknown(rest)
+        imported = self._lookup(own.path[-1], at) if own.path else None
+        if isinstance(imported, ImportedName) and head in self._rules.self_names:
+            # A block that adds to a type from elsewhere.
+            return _imported(imported, rest)
         up = (SUPER,) if head in self._rules.super_names else ()
-        return Target("scope", "", (*own.path, *up, *rest))
+        return Target("scope", "", (*own.path, *up, *rest) if rest else own.path)
+
+    def _in_written_module(self, names: Names, at: int) -> Target | None:
+        found = self._rules.written_module(names, self.scopes.modules_around(at), self._path)
+        return Target("import", *found) if found is not None and found[1] else None
 
     def _of_local(self, local: Local, rest: Names, depth: int) -> Target | None:
         if local.type is None:
@@ -81,6 +103,9 @@ class NameResolution:
         modules = self._modules_of(names) if self._rules.sees_package else ""
         if own is not None and own.path and (modules or len(names) == 1):
             return Target("scope", modules, (*own.path, *names))
+        found = self._in_written_module(names, at)
+        if found is not None:
+            return found
         if self._rules.sees_package:
             return Target("package", modules, names)
         if self._stars:

@@ -1,11 +1,12 @@
 """The rules by which the names of a language are read: what defines, scopes, imports and refers to a symbol."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
 from codequarry.shared.model import SymbolType
+from codequarry.shared.relations import ReferenceKind
 
 Names = tuple[str, ...]
 """The names of an expression, outermost first: ``("self", "client", "get")`` for ``self.client.get(…)``."""
@@ -16,6 +17,11 @@ def text_of(node: Node, data: bytes) -> str:
     return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
+def first_child(node: Node) -> Node | None:
+    """Return the first child that is not punctuation, if any."""
+    return node.named_child(0) if node.named_child_count else None
+
+
 @dataclass(frozen=True, slots=True)
 class DefinitionKind:
     """What a syntax node defines: the language's word, and whether names inside it are its members or its locals."""
@@ -24,6 +30,10 @@ class DefinitionKind:
     type: SymbolType
     has_members: bool = False
     has_locals: bool = False
+    is_module: bool = False
+    """Paths of the language name what is inside by it, and it may be a file of its own elsewhere."""
+    binds: bool = True
+    """The name can be used in the scope around it; that of a package clause can't."""
     name_only: bool = False
     """The node holds several names, so the definition is only as long as its name."""
 
@@ -40,6 +50,8 @@ class ImportedName:
     member: str = ""
     place: Node | None = field(default=None, compare=False)
     """Where the name stands, if the import binds several."""
+    package: str = ""
+    """The name by which the imported package defines itself, in a language whose packages do; it is a mere qualifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +90,13 @@ class NamingRules:
     ``query`` is appended to the query of the language's chunking rules, whose ``@def``, ``@holder``, ``@call``,
     ``@ref`` and ``@import`` are read too. It captures ``@scope`` (a node whose inside is a scope), ``@container`` (a
     scope whose names are members of a type that it names, such as Rust's ``impl``), ``@local`` (a name bound in the
-    scope around it), ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is
+    scope around it), ``@narrowed`` (a scope in which a local has a more special type, such as a case of a type switch),
+    ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is
     defined inside a method but is a member of the type around it), ``@passed_on`` (an export of what has another name
     or comes from another module), and references by kind: ``@inherits @implements @decorates @type @mention``.
+    ``@qualified`` is an expression that ends with a captured name, and ``@keyed`` one whose key a captured name is; they
+    spare ``expression_of``, which is slow.
+    ``@names_import`` is an import that the chunk does not list, such as the declaration of a module.
     ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
     argument of another call.
     """
@@ -108,6 +124,15 @@ class NamingRules:
     """Returns what a ``@passed_on`` exports under another name, or from another module."""
     module_of: Callable[[str, str], str] = lambda module, path: module
     """Returns the full path of an imported module, given the importing file's path."""
+    module_words: frozenset[str] = frozenset()
+    """Heads of names that begin at a known module, such as ``crate`` and ``super`` in Rust."""
+    written_module: Callable[[Names, Names, str], tuple[str, Names] | None] = lambda names, around, path: None
+    """Returns the module and the names in it of names that begin with such a head, or that nothing in the file binds.
+
+    It is given the names of the modules around the place and the file's path.
+    """
+    in_tokens: Callable[[Node, bytes], Iterable[tuple[ReferenceKind, int, Names]]] = lambda node, data: ()
+    """Returns the kinds, first bytes and names of references in ``@tokens``, which the grammar leaves unparsed."""
     own_module: Callable[[str, str | None], str] = lambda path, package: package or ""
     """Returns the package whose names the file sees without an import, given its path and package clause."""
     call_lists: frozenset[str] = frozenset()
@@ -122,11 +147,18 @@ class NamingRules:
     """A method names other members of its type without a qualifier."""
     has_overloads: bool = False
     """Functions of one name differ by their parameters."""
+    qualifies_members: bool = False
+    """Members are named only with a qualifier, even directly inside their type."""
     sees_package: bool = False
     """A file names what other files of its package define without an import."""
     builtins: frozenset[str] = frozenset()
     """Names that refer to nothing in a repository."""
     runtime: frozenset[str] = frozenset()
     """Names of the runtime whose members refer to nothing in a repository either, such as ``console``."""
-    last_binding_wins: bool = field(default=False)
-    """A later declaration of a local replaces an earlier one (shadowing), as in Rust."""
+    declaring: frozenset[str] = frozenset()
+    """Node types that declare locals which can be used only after them, and replace others of the same name.
+
+    Without any, a local can be used in its whole scope.
+    """
+    narrowed: Callable[[Node, bytes], tuple[str, Names] | None] = lambda node, data: None
+    """Returns the local whose type is known in a ``@narrowed`` scope, and the names of its type there."""

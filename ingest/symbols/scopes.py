@@ -1,18 +1,29 @@
 """The scopes of a file: which names each binds, and what a name means at a place."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Local:
-    """A local name or parameter, and the names of its type or value, which are read at byte ``at``."""
+    """A local name or parameter, and the names of its type or value, which are read at byte ``at``.
+
+    ``read`` returns these names if they have not been read; most locals' types are never asked for.
+    """
 
     at: int
-    type: Names | None
+    names: Names | None = None
+    read: Callable[[], Names | None] | None = None
+
+    @property
+    def type(self) -> Names | None:
+        """The names of its type or value, if the file shows them."""
+        if self.read is not None:
+            self.names, self.read = self.read(), None
+        return self.names
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +31,20 @@ class Defined:
     """A name that the file defines, by its path."""
 
     path: Names
+
+
+@dataclass(slots=True)
+class Rebound:
+    """A name that is bound again and again in one scope, by the bytes from which each local can be used."""
+
+    starts: list[int]
+    locals: list[Local]
+    before: "Defined | ImportedName | None" = None
+
+    def at(self, at: int) -> "Local | Defined | ImportedName | None":
+        """Return what the name means at a byte."""
+        index = bisect_right(self.starts, at) - 1
+        return self.locals[index] if index >= 0 else self.before
 
 
 Binding = Local | Defined | ImportedName
@@ -33,8 +58,18 @@ class Scope:
     end: int
     path: Names
     of_members: bool
+    is_module: bool = False
     parent: "Scope | None" = None
-    bindings: dict[str, Binding] = field(default_factory=dict)
+    bindings: dict[str, Binding | Rebound] = field(default_factory=dict)
+
+    def rebind(self, name: str, start: int, local: Local) -> None:
+        """Bind a local that can be used from byte ``start``; locals must come in the order of these bytes."""
+        known = self.bindings.get(name)
+        if isinstance(known, Rebound):
+            known.starts.append(start)
+            known.locals.append(local)
+        elif known is None or not isinstance(known, Local):
+            self.bindings[name] = Rebound([start], [local], known)
 
 
 class ScopeTree:
@@ -51,6 +86,7 @@ class ScopeTree:
             scope.parent = open_scopes[-1]
             open_scopes.append(scope)
         self._starts = [scope.start for scope in self._scopes]
+        self._types: dict[Names, Scope] | None = None
 
     @property
     def nested(self) -> list[Scope]:
@@ -59,7 +95,9 @@ class ScopeTree:
 
     def members_of(self, path: Names) -> Scope | None:
         """Return the first scope of the type with a path."""
-        return next((scope for scope in self._scopes if scope.of_members and scope.path == path), None)
+        if self._types is None:
+            self._types = {scope.path: scope for scope in reversed(self._scopes) if scope.of_members}
+        return self._types.get(path)
 
     def definition_around(self, at: int) -> Names:
         """Return the path of the innermost definition around a byte, or nothing at the top of the file."""
@@ -72,6 +110,13 @@ class ScopeTree:
             scope = scope.parent
         return scope or self.file
 
+    def modules_around(self, at: int) -> Names:
+        """Return the path of the innermost module inside the file around a byte."""
+        scope: Scope | None = self.around(at)
+        while scope is not None and not scope.is_module:
+            scope = scope.parent
+        return scope.path if scope is not None else ()
+
     def type_around(self, at: int) -> Scope | None:
         """Return the innermost type around a byte."""
         scope: Scope | None = self.around(at)
@@ -79,17 +124,20 @@ class ScopeTree:
             scope = scope.parent
         return scope
 
-    def lookup(self, name: str, at: int, *, in_members: bool) -> Binding | None:
-        """Return what a name means at a byte; members of types count only directly inside, or with ``in_members``.
+    def lookup(self, name: str, at: int, *, in_members: bool, directly: bool = True) -> Binding | None:
+        """Return what a name means at a byte; members of types count only ``directly`` inside, or with ``in_members``.
 
         The other names that a type binds, its type parameters, count everywhere inside.
         """
         scope: Scope | None = self.around(at)
-        innermost = True
+        innermost = directly
         while scope is not None:
             found = scope.bindings.get(name)
-            if found is not None and (innermost or in_members or not scope.of_members or isinstance(found, Local)):
-                return found
+            if found is not None:
+                bound = found.at(at) if isinstance(found, Rebound) else found
+                seen = innermost or in_members or not scope.of_members or isinstance(bound, Local)
+                if bound is not None and seen:
+                    return bound
             innermost = False
             scope = scope.parent
         return None

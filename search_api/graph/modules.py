@@ -19,7 +19,7 @@ REEXPORTED = 0.8
 _EXTENSIONS = (".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".svelte")
 _SOURCE_FOLDERS = frozenset({"src", "lib", "python", "source"})
 # Families whose modules say which other modules' names they pass on.
-STARS = frozenset({"ecmascript"})
+STARS = frozenset({"ecmascript", "rust"})
 
 Names = tuple[str, ...]
 Reading = tuple[str, Names]
@@ -121,17 +121,33 @@ def _is_folder_of(folder: str, path: str) -> bool:
     return not folder or path.startswith(f"{folder}/")
 
 
+@lru_cache(maxsize=65_536)
+def _go_package(module: str) -> str:
+    """Return the name that a package most likely has: ``yaml`` for ``gopkg.in/go-yaml.v3``."""
+    parts = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)]
+    return re.sub(r"\.v\d+$|^go-|[-.]go$", "", parts[-1]) if parts else module
+
+
+def go_exports(names: Names, found: DefinedSymbol) -> bool:
+    """Return whether other Go packages can mean a definition by ``names``: it is exported, or the package itself."""
+    is_package = found.definition.symbol_kind == "package" and not found.place.path.endswith("_test.go")
+    return found.path == names and (names[0][:1].isupper() or is_package)
+
+
 def _go(module: str, names: Names, found: DefinedSymbol) -> float:
-    if found.path != names:
-        return 0.0
     folder = found.place.folder
     if module.startswith("./"):
-        return EXACT if folder == module[2:] else 0.0
-    if folder and (module == folder or module.endswith(f"/{folder}")):
+        own, _, package = module[2:].partition("#")
+        inside = folder == own and package == (found.place.package or "")
+        return EXACT if inside and found.path == names and found.definition.symbol_kind != "package" else 0.0
+    if not go_exports(names, found):
+        return 0.0
+    # The standard library's packages have no host; a package in a folder `errors` is not its `errors`.
+    if "." not in module.partition("/")[0]:
+        return 0.0
+    if folder and (module.endswith(f"/{folder}") or folder.endswith(f"vendor/{module}")):
         return EXACT
-    last = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)][-1:]
-    same = bool(last) and found.place.package in {last[0], last[0].removeprefix("go-"), last[0].removesuffix("-go")}
-    return SUFFIX if same and not folder else 0.0
+    return SUFFIX if not folder and found.place.package == _go_package(module) else 0.0
 
 
 def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:
@@ -143,26 +159,27 @@ def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:
 
 
 @lru_cache(maxsize=65_536)
-def rust_module(path: str) -> str:
-    """Return the path of a Rust file's module, after the name of its crate's folder."""
-    before, found, inside = f"/{path}".rpartition("/src/")
-    crate = before.rpartition("/")[2].replace("-", "_") if found else ""
-    inside = inside if found else path
-    parts = inside.removesuffix(".rs").split("/")
-    if parts[-1] in {"mod", "lib", "main"}:
-        parts = parts[:-1]
-    return "::".join(filter(None, (crate, *parts)))
+def _rust_file(path: str) -> str:
+    """Return the module of a Rust file: its path without the ending, or its folder for ``mod.rs`` and the like."""
+    folder, _, file = path.rpartition("/")
+    stem = file.removesuffix(".rs")
+    return folder if stem in {"lib", "main", "mod"} else "/".join(filter(None, (folder, stem)))
 
 
 def _rust(module: str, names: Names, found: DefinedSymbol) -> float:
-    own = "::".join(filter(None, (rust_module(found.place.path), *found.path)))
-    wanted = "::".join(filter(None, (module, *names)))
-    if own == wanted:
-        return EXACT
-    if own.endswith(f"::{wanted.removeprefix('crate::')}"):
-        return SUFFIX
-    prefix = module.removeprefix("crate::")
-    return REEXPORTED if prefix and f"::{own}::".find(f"::{prefix}::") >= 0 and found.path == names else 0.0
+    head, _, rest = module.partition("::")
+    inside = (*rest.split("::"), *names) if rest else names
+    if inside[-1] != found.path[-1]:
+        return 0.0
+    own = "/".join(filter(None, (_rust_file(found.place.path), *found.path)))
+    wanted = "/".join(inside)
+    if head.startswith("./"):
+        return EXACT if own == "/".join(filter(None, (head[2:], wanted))) else 0.0
+    if not head.startswith("~"):
+        return 0.0
+    root = own.removesuffix(wanted).rstrip("/")
+    is_above = own.endswith(wanted) and (not root or f"{head[1:]}/".startswith(f"{root}/"))
+    return EXACT if is_above else 0.0
 
 
 def _c(module: str, names: Names, found: DefinedSymbol) -> float:

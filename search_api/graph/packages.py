@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace
-from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, match
+from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, go_exports, match
 
 MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml")
 """File names of manifests. Java's and Kotlin's packages are unique by convention and need none."""
@@ -83,7 +83,12 @@ def module_match(
     ``packages`` are those of the definition's repository. A definition in another repository must be in a package
     that the module names.
     """
+    packages = list(packages)
     declared = max((_package_match(module, names, found, package) for package in packages), default=0.0)
+    if place.family == "go" and not module.startswith("./") and any(package.family == "go" for package in packages):
+        # The paths of Go's packages are known exactly; the end of another module's path may look the same.
+        is_vendored = found.place.repo == place.repo and found.place.folder.endswith(f"vendor/{module}")
+        return EXACT if is_vendored and go_exports(names, found) else declared
     if found.place.repo == place.repo:
         beside = ".".join(filter(None, (*place.folder.split("/"), module)))
         # Scripts import the modules in their own folder.
@@ -101,7 +106,13 @@ def _package_match(module: str, names: Names, found: DefinedSymbol, package: Dec
         return match(module, names, found) if _as_module(package.name) == first.lower() else 0.0
     if package.family == "rust":
         crate, _, rest = module.partition("::")
-        return match(f"crate::{rest}", names, found) if _as_module(package.name) == crate.lower() else 0.0
+        if _as_module(package.name) != crate.lower():
+            return 0.0
+        inside = f"::{rest}" if rest else ""
+        roots = (f"./{'/'.join(filter(None, (package.folder, folder)))}{inside}" for folder in ("src", ""))
+        exact = max(match(root, names, found) for root in roots)
+        passed_on = found.path == names and found.definition.exported is not False
+        return exact or (REEXPORTED if passed_on else 0.0)
     if package.family == "ecmascript" and module in {f"./{package.folder}", package.name} and package.main:
         main = match("./" + posixpath.normpath(posixpath.join(package.folder, package.main)), names, found)
         if main:
@@ -110,7 +121,7 @@ def _package_match(module: str, names: Names, found: DefinedSymbol, package: Dec
         return 0.0
     if package.family == "go":
         folder = "/".join(filter(None, (package.folder, module[len(package.name) + 1 :])))
-        return EXACT if found.place.folder == folder and found.path == names else 0.0
+        return EXACT if found.place.folder == folder and go_exports(names, found) else 0.0
     inside = module[len(package.name) + 1 :] or "index"
     sources = (posixpath.join(package.folder, folder, inside) for folder in ("", *_SOURCE_FOLDERS))
     if any(match(f"./{source}", names, found) for source in sources):

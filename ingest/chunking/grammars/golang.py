@@ -12,6 +12,7 @@ from codequarry.ingest.chunking.language_spec import (
     child_of,
     node_text,
 )
+from codequarry.ingest.symbols.languages.golang import GO_NAMES
 
 _QUERY = """
 (call_expression function: [(identifier) @call (selector_expression field: (field_identifier) @call)
@@ -122,4 +123,5 @@ GO = LanguageSpec(
     exported=lambda name, signature, wrapped: name[:1].isupper(),
     package=_package,
     names_package=True,
+    naming=GO_NAMES,
 )

@@ -15,6 +15,7 @@ from codequarry.ingest.chunking.language_spec import (
     field_body,
     node_text,
 )
+from codequarry.ingest.symbols.languages.rust import RUST_NAMES
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)
@@ -135,4 +136,5 @@ RUST = LanguageSpec(
     dependency=_dependency,
     exported=lambda name, signature, wrapped: signature.startswith("pub "),
     package=_package,
+    naming=RUST_NAMES,
 )
