@@ -1,6 +1,6 @@
 """List the definitions that Universal Ctags finds in a work tree as JSON lines.
 
-    python -m bench.relations.ctags TREE > definitions.jsonl
+python -m bench.relations.ctags TREE > definitions.jsonl
 """
 
 import argparse
@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# Uses instead of definitions, kinds that are local to a function, and names that ctags makes up itself.
-LOCAL = {"local", "parameter", "label", "unknown", "import", "module import", "namespace import"}
+# Kinds that are local to a function, kinds of uses instead of definitions, and kinds that only repeat a name.
+LOCAL = {"local", "parameter", "receiver", "label", "unknown", "import", "packageName"}
+REPEATED = {"package", "implementation"}
 ANONYMOUS = ("__anon", "anonymousFunction", "AnonymousFunction", "anonymousObject", "anonymousClass")
 
 
@@ -20,7 +21,16 @@ def definitions(tree: Path) -> Iterator[dict[str, Any]]:
 
     Raise CalledProcessError if ctags fails.
     """
-    command = ["ctags", "--recurse", "--output-format=json", "--fields=+nKsSeEl", "--fields-all=*", "--sort=no", "-f", "-"]
+    command = [
+        "ctags",
+        "--recurse",
+        "--output-format=json",
+        "--fields=+nKsSeEl",
+        "--fields-all=*",
+        "--sort=no",
+        "-f",
+        "-",
+    ]
     shown = subprocess.run([*command, "."], cwd=tree, check=True, stdout=subprocess.PIPE, text=True, errors="replace")
     for line in shown.stdout.splitlines():
         tag = json.loads(line)
@@ -37,9 +47,15 @@ def definitions(tree: Path) -> Iterator[dict[str, Any]]:
 
 def is_local(tag: dict[str, Any]) -> bool:
     """Return whether a tag is no definition that can be seen from outside of its function."""
-    if tag["kind"] in LOCAL or tag["name"].startswith(ANONYMOUS):
+    if tag["language"] == "Python" and tag["kind"] == "namespace":  # the name of an imported module
+        return True
+    if tag["kind"] in LOCAL | REPEATED or tag["name"].startswith(ANONYMOUS):
         return True
     variable = tag["kind"] in ("variable", "constant", "property", "field", "member")
+    # The parsers of these languages give variables in functions no scope, so that only their indentation tells.
+    in_block = tag["language"] in ("TypeScript", "JavaScript") and tag["kind"] in ("variable", "constant")
+    if in_block and not tag.get("scope") and tag["pattern"][2:3].isspace():
+        return True
     return variable and tag.get("scopeKind") in ("function", "method", "func", "procedure", "subroutine")
 
 

@@ -1,8 +1,9 @@
 """The names that a Python file uses and defines, read with the parser of the standard library."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bench.relations.truth import Place
 
@@ -17,6 +18,8 @@ class SourceFile:
     uses: tuple[Place, ...]
     definitions: Mapping[Position, str]
     constructors: Mapping[Position, Position]
+    twins: Mapping[Position, tuple[Position, ...]]
+    """By position, all definitions of the same name in the same class, function or module."""
 
 
 def read_source(path: str, text: str) -> SourceFile:
@@ -26,7 +29,7 @@ def read_source(path: str, text: str) -> SourceFile:
     definitions.visit(tree)
     kinds = dict(_kinds(tree))
     uses = tuple(sorted(_uses(path, tree, kinds, lines), key=lambda use: (use.line, use.column)))
-    return SourceFile(uses, definitions.names, definitions.constructors)
+    return SourceFile(uses, definitions.names, definitions.constructors, definitions.twins())
 
 
 def _lines(text: str) -> list[bytes]:
@@ -88,6 +91,10 @@ class _Definitions(ast.NodeVisitor):
         self.constructors: dict[Position, Position] = {}
         self._lines = lines
         self._scopes: list[ast.AST] = []
+        self._places: dict[tuple[int, str], list[Position]] = defaultdict(list)
+
+    def twins(self) -> dict[Position, tuple[Position, ...]]:
+        return {place: tuple(places) for places in self._places.values() for place in places}
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         place = self._named(node, "class ")
@@ -100,7 +107,7 @@ class _Definitions(ast.NodeVisitor):
         self._named(node, "def ")
         self._enter(node)
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._enter(node)
@@ -111,19 +118,25 @@ class _Definitions(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         in_function = any(isinstance(scope, (*FUNCTIONS, ast.Lambda)) for scope in self._scopes[-1:])
         if isinstance(node.ctx, ast.Store) and not in_function:
-            self.names[node.lineno, _column(self._lines, node.lineno, node.col_offset)] = node.id
+            self._add((node.lineno, _column(self._lines, node.lineno, node.col_offset)), node.id, self._scopes[-1:])
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if isinstance(node.ctx, ast.Store):
             line = node.end_lineno or node.lineno
             column = _column(self._lines, line, node.end_col_offset or 0) - len(node.attr)
-            self.names[line, column] = node.attr
+            of_instance = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            classes = [scope for scope in self._scopes if isinstance(scope, ast.ClassDef)]
+            self._add((line, column), node.attr, classes[-1:] if of_instance else [node])
         self.generic_visit(node)
 
     def _named(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, keyword: str) -> Position:
         place = self._place(node, keyword)
-        self.names[place] = node.name
+        self._add(place, node.name, self._scopes[-1:])
         return place
+
+    def _add(self, place: Position, name: str, scope: list[ast.AST]) -> None:
+        self.names[place] = name
+        self._places[id(scope[0]) if scope else 0, name].append(place)
 
     def _place(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, keyword: str) -> Position:
         text = self._lines[node.lineno - 1].decode(errors="replace")

@@ -1,8 +1,8 @@
 """Resolve the names in the Python files of a work tree with pyright's language server.
 
-    python -m bench.relations.python_pyright TREE --server node_modules/pyright/langserver.index.js --python BIN > T.jsonl
+    python -m bench.relations.python_pyright TREE --server node_modules/pyright/langserver.index.js > truth.jsonl
 
-``--python`` is an interpreter that has the packages which the repository needs, without the repository itself.
+``--python`` names an interpreter that has the packages which the repository needs, without the repository itself.
 """
 
 import argparse
@@ -48,23 +48,25 @@ def _reference(
     inside = [target for target in targets if target.path.is_relative_to(tree)]
     if not inside:
         return Reference(use, outside=bool(targets))
-    found = (_definition(tree, use, target, sources) for target in inside)
-    definitions = tuple(dict.fromkeys(definition for definition in found if definition))
-    return Reference(use, definitions) if definitions else None
+    definitions = dict.fromkeys(one for target in inside for one in _definitions(tree, use, target, sources))
+    return Reference(use, tuple(definitions)) if definitions else None
 
 
-def _definition(tree: Path, use: Place, target: Target, sources: Mapping[str, SourceFile]) -> Definition | None:
+def _definitions(tree: Path, use: Place, target: Target, sources: Mapping[str, SourceFile]) -> Iterator[Definition]:
+    """Yield the definition at a place, and those of the same name beside it: setters, overloads, assignments."""
     path = target.path.relative_to(tree).as_posix()
     source = sources.get(path)
     if source is None:
-        return None
-    if (target.line, target.column) == (1, 0) and (1, 0) not in source.definitions:
-        return Definition(path, 1, use.name)  # the module itself
+        return
     position = (target.line, target.column)
+    if position == (1, 0) and position not in source.definitions:
+        yield Definition(path, 1, use.name)  # the module itself
+        return
     if not use.name.startswith("__"):
         position = source.constructors.get(position, position)
-    name = source.definitions.get(position)
-    return Definition(path, position[0], name) if name else None
+    if name := source.definitions.get(position):
+        for line, _ in (position, *source.twins[position]):
+            yield Definition(path, line, name)
 
 
 def main() -> None:

@@ -1,9 +1,9 @@
 """Resolve the names in the Rust files of a work tree with the compiler, by the links that rustdoc writes.
 
-    RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=TARGET \
-        RUSTDOCFLAGS="-Zunstable-options --generate-link-to-definition --document-private-items" \
-        cargo doc --no-deps --workspace
-    python -m bench.relations.rust_rustdoc TREE TARGET/doc > truth.jsonl
+export RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=TARGET
+export RUSTDOCFLAGS="-Zunstable-options --generate-link-to-definition --document-private-items"
+cargo doc --no-deps --workspace
+python -m bench.relations.rust_rustdoc TREE TARGET/doc > truth.jsonl
 """
 
 import argparse
@@ -11,7 +11,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.relations.rust_pages import ITEM, Lines, Link, declared, follow, read_links

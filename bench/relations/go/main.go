@@ -153,7 +153,7 @@ func (r *resolver) addUse(name *ast.Ident, object types.Object, kind string) {
 	r.add(name.Pos(), name.Name, kind, r.definition(origin(object)))
 }
 
-// addImport adds an import of a package; the package clause of each of its files is a target.
+// addImport adds an import of a package; line 1 of each of its files is a target.
 func (r *resolver) addImport(from *packages.Package, spec *ast.ImportSpec) {
 	name, err := strconv.Unquote(spec.Path.Value)
 	imported := from.Imports[name]
@@ -163,7 +163,7 @@ func (r *resolver) addImport(from *packages.Package, spec *ast.ImportSpec) {
 	var targets []definition
 	for _, file := range imported.Syntax {
 		if inside, place := r.place(file.Name.Pos()); inside {
-			targets = append(targets, definition{place.Filename, place.Line, file.Name.Name})
+			targets = append(targets, definition{place.Filename, 1, file.Name.Name})
 		}
 	}
 	r.add(spec.Path.Pos(), path.Base(name), "import", targets)

@@ -126,6 +126,11 @@ public class JavaReferences {
         }
 
         @Override
+        public boolean visit(ModuleDeclaration module) {
+            return false;
+        }
+
+        @Override
         public boolean visit(ImportDeclaration clause) {
             if (!clause.isOnDemand()) {
                 var name = clause.getName() instanceof QualifiedName longer ? longer.getName() : (SimpleName) clause.getName();
@@ -136,8 +141,9 @@ public class JavaReferences {
 
         @Override
         public boolean visit(SimpleName name) {
-            if (!name.isDeclaration() && !(name.getParent() instanceof LabeledStatement)
-                && !(name.getParent() instanceof BreakStatement) && !(name.getParent() instanceof ContinueStatement)) {
+            // a constructor's name counts as no declaration
+            if (!name.isDeclaration() && !(name.getParent() instanceof MethodDeclaration method && method.getName() == name)
+                && !(name.getParent() instanceof LabeledStatement) && !(name.getParent() instanceof BreakStatement) && !(name.getParent() instanceof ContinueStatement)) {
                 add(name, kind(name), name.resolveBinding());
             }
             return true;
