@@ -125,7 +125,7 @@ class _Definitions(ast.NodeVisitor):
             line = node.end_lineno or node.lineno
             column = _column(self._lines, line, node.end_col_offset or 0) - len(node.attr)
             of_instance = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-            classes = [scope for scope in self._scopes if isinstance(scope, ast.ClassDef)]
+            classes: list[ast.AST] = [scope for scope in self._scopes if isinstance(scope, ast.ClassDef)]
             self._add((line, column), node.attr, classes[-1:] if of_instance else [node])
         self.generic_visit(node)
 

@@ -70,7 +70,7 @@ class Workspace:
             kind = _kind(line, column, link.text, "struct" if EXTERNAL_TYPE.search(link.address) else "")
             return Reference(Place(path, link.line, column, name[1], kind), outside=True)
         lines = follow(page, link.address)
-        target = lines and self._path(lines.page)
+        target = self._path(lines.page) if lines else None
         if lines is None or target is None:
             return Reference(Place(path, link.line, column, name[1], _kind(line, column, link.text, "")))
         found = declared(self._source(target), lines, name[1])
