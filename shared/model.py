@@ -17,6 +17,8 @@ KindOfFile = Literal["source", "test", "example", "generated", "vendored", "docs
 KINDS_OF_FILE: tuple[KindOfFile, ...] = (
     "source", "test", "example", "generated", "vendored", "docs", "config", "lock",
 )  # fmt: skip
+# The kind of a chunk that summarises its file.
+SUMMARY_KIND = "summary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,12 @@ class Chunk:
     file's own text of those lines, with line endings. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
 
     Commits are chunks too: a message, or what a commit changed in a file. Their ``blob`` is the commit, their ``path``
-    is one of ``commit_log.py``, and the last five fields are set. ``author`` is what the author filter reads: name and,
-    as the settings permit, e-mail address, in lower case. ``commit_day`` counts days since 1970, in UTC.
+    is one of ``commit_log.py``, and the fields from ``commit_author`` to ``commit_day`` are set. ``author`` is what the
+    author filter reads: name and, as the settings permit, e-mail address, in lower case. ``commit_day`` counts days
+    since 1970, in UTC.
+
+    If ``derived`` is set, ``text`` is not the file's own text: it was made from the file, such as the file's summary.
+    ``commentary`` is what a model wrote about the chunk.
     """
 
     id: str
@@ -84,6 +90,13 @@ class Chunk:
     commit_message: str | None = None
     author: str | None = None
     commit_day: int | None = None
+    derived: bool = False
+    commentary: str = ""
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether this is the summary of its file: an extra chunk whose lines other chunks hold."""
+        return self.derived and self.symbol_kind == SUMMARY_KIND
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ def embedded_text(chunk: Chunk) -> str:
     0.33 instead of 0.25 (leveldb), 0.27 instead of 0.16 (jsoup), 0.23 instead of 0.14 (werkzeug) and 0.18 instead of
     0.12 (typeorm); ``python -m bench.embedded_text``.
     """
+    if chunk.is_summary:  # its own first line is the path
+        return chunk.text.rstrip()
     about = summary(chunk.doc) if chunk.doc and chunk.doc[:40] not in chunk.text[:400] else ""
     words = " ".join(split_identifier(chunk.symbol_name or ""))
     names = (chunk.qualified_name or "", chunk.signature or "", words if " " in words else "")
