@@ -23,13 +23,19 @@ SUMMARY_KIND = "summary"
 
 @dataclass(frozen=True, slots=True)
 class StrideInfo:
-    """A stride of a chunk longer than the model's window; offsets are in that model's tokens, end exclusive."""
+    """A stride of a chunk longer than the model's window; offsets are in that model's tokens, end exclusive.
+
+    ``start_line`` and ``end_line`` are the lines of the file that the stride holds, both inclusive; None in rows of an
+    older release.
+    """
 
     original_chunk_id: str
     stride_index: int
     total_strides: int
     overlap_start: int
     overlap_end: int
+    start_line: int | None = None
+    end_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import LimitExceeded, TextsRejected
-from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, StrideInfo, Tokens
+from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, StrideInfo, Tokens
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_masked, count_written
 
@@ -177,10 +177,22 @@ def stride_rows(row: ChunkRow, text: str, embedder: Embedder) -> Iterator[tuple[
         yield row, text
         return
     for at, window in enumerate(windows):
-        info = StrideInfo(row.chunk.id, at, len(windows), window.start_token, window.end_token)
+        lines = lines_of(window, text, row.chunk)
+        info = StrideInfo(row.chunk.id, at, len(windows), window.start_token, window.end_token, *lines)
         # Only the first stride carries tokens, so that lexical counts stay correct.
         tokens = NO_TOKENS if at else row.tokens
         yield replace(row, chunk=replace(row.chunk, stride_info=info), tokens=tokens), window.text
+
+
+def lines_of(window: Window, text: str, chunk: Chunk) -> tuple[int, int]:
+    """Return the first and last line of a chunk that a window of its embedded ``text`` holds."""
+    # The chunk's own text comes last in the embedded text, without white space at its end.
+    before = len(text) - len(chunk.text.rstrip())
+    first = max(0, window.start_char - before)
+    until = max(first + 1, window.start_char + (window.characters or 0) - before)
+    start = chunk.start_line + chunk.text.count("\n", 0, first)
+    end = chunk.start_line + chunk.text.count("\n", 0, until - 1)
+    return start, min(end, chunk.end_line)
 
 
 def stride_windows(text: str, embedder: Embedder) -> list[Window]:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ _CONNECT_SECONDS = 10.0
 _SHOWN_CHARACTERS = 300
 # Statuses that refuse these texts, or this many texts; the server may accept others.
 _REFUSALS = frozenset({400, 413, 422})
+_TOO_LONG = re.compile(r"too (?:large|long)|context (?:length|size)|maximum.{0,40}tokens", re.IGNORECASE)
 _TEMPORARY = frozenset({408, 409, 425, 429})
 
 
@@ -172,11 +174,12 @@ class EmbeddingsApi:
         # An exhausted quota is also reported as 429, but waiting does not refill it.
         if error.code == "insufficient_quota":
             return EmbeddingError(f"{where} refuses the request: {message}")
+        # llama.cpp reports a text that is too long as an error of its own.
+        if status in _REFUSALS or (status >= 500 and _TOO_LONG.search(message)):
+            return RefusedText(message)
         if status in _TEMPORARY or status >= 500:
             wait = retry_after(error.response.headers, datetime.now(UTC))
             return _TemporaryFailure(f"answers {status}: {message}", wait)
-        if status in _REFUSALS:
-            return RefusedText(message)
         if status in (401, 403):
             return EmbeddingError(f"{where} refuses the key ({status}: {message}); see [embedding] api_key")
         if status == 404:
