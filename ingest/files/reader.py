@@ -115,7 +115,7 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
     )
     chunks = chunk_file(source, rules.sizes)
     summary = file_summary(source, chunks, rules.sizes)
-    pieces = tuple(_piece(_marked(chunk, found)) for chunk in (*chunks, *filter(None, (summary,))))
+    pieces = tuple(piece_of(_marked(chunk, found)) for chunk in (*chunks, *filter(None, (summary,))))
     return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
 
 
@@ -132,7 +132,8 @@ def _marked(chunk: Chunk, found: MaskedText) -> Chunk:
     return replace(chunk, masked=True) if found.touches(chunk.start_char, chunk.end_char) else chunk
 
 
-def _piece(chunk: Chunk) -> ReadPiece:
+def piece_of(chunk: Chunk) -> ReadPiece:
+    """Return a chunk with its lexical fields and its text to embed."""
     return ReadPiece(chunk, lexical_tokens(chunk), embedded_text(chunk))
 
 

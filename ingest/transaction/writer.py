@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.request.index_request import IndexRequest, Workshop
 from codequarry.ingest.request.progress import Watch
+from codequarry.ingest.transaction.added_commentary import commentary_writer
 from codequarry.ingest.transaction.lease import Held
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache, vector_key
 from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import strides
@@ -21,27 +23,6 @@ from codequarry.shared.telemetry.metrics import count_masked, count_written
 # A batch ends at the configured number of files or at this many chunks; a single file may have thousands.
 BATCH_CHUNKS = 2_000
 NO_TOKENS = Tokens()
-
-
-@dataclass
-class Written:
-    """What a run has written so far."""
-
-    files: int = 0
-    rows: int = 0
-    chunks: int = 0
-    embedded: int = 0
-    reused: int = 0
-    tokens: int = 0
-    verdicts: Counter[str] = field(default_factory=Counter)
-    secrets: SecretCounts = field(default_factory=SecretCounts)
-
-    def add(self, other: "Written") -> None:
-        """Add what another process has written."""
-        for name in ("files", "rows", "chunks", "embedded", "reused", "tokens"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.verdicts.update(other.verdicts)
-        self.secrets += other.secrets
 
 
 class WritePermit(Protocol):
@@ -85,10 +66,15 @@ class Writer:
 
     def write(self, files: Iterable[ReadFile], watch: Watch) -> Written:
         """Write every file; after LimitExceeded, LeaseHeld or a store error, the earlier batches stay written."""
-        for batch in _batches(files, self._batch_files):
-            chunks = self.written.chunks
-            self._write_batch(batch)
-            watch.advance(len(batch), self.written.chunks - chunks)
+        commentary = None if self._of_commits else commentary_writer(self._workshop, self._repo)
+        try:
+            for batch in _batches(files, self._batch_files):
+                chunks = self.written.chunks
+                self._write_batch(commentary.added(batch, self.written, watch) if commentary else batch)
+                watch.advance(len(batch), self.written.chunks - chunks)
+        finally:
+            if commentary:
+                commentary.close()
         return self.written
 
     def _write_batch(self, batch: list[ReadFile]) -> None:

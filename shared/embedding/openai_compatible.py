@@ -10,8 +10,9 @@ import numpy as np
 
 from codequarry.shared.addresses import is_loopback
 from codequarry.shared.arrays import Matrix, Vector
-from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, RefusedText, split_account
+from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint
 from codequarry.shared.embedding.interactive_requests import InteractiveRequests
+from codequarry.shared.embedding.model_api import RefusedText, split_account
 from codequarry.shared.embedding.port import Window
 from codequarry.shared.embedding.request_threads import run_abandonable
 from codequarry.shared.embedding.responses import read_vectors
