@@ -17,17 +17,25 @@ KindOfFile = Literal["source", "test", "example", "generated", "vendored", "docs
 KINDS_OF_FILE: tuple[KindOfFile, ...] = (
     "source", "test", "example", "generated", "vendored", "docs", "config", "lock",
 )  # fmt: skip
+# The kind of a chunk that summarises its file.
+SUMMARY_KIND = "summary"
 
 
 @dataclass(frozen=True, slots=True)
 class StrideInfo:
-    """A stride of a chunk longer than the model's window; offsets are in that model's tokens, end exclusive."""
+    """A stride of a chunk longer than the model's window; offsets are in that model's tokens, end exclusive.
+
+    ``start_line`` and ``end_line`` are the lines of the file that the stride holds, both inclusive; None in rows of an
+    older release.
+    """
 
     original_chunk_id: str
     stride_index: int
     total_strides: int
     overlap_start: int
     overlap_end: int
+    start_line: int | None = None
+    end_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +49,12 @@ class Chunk:
     these definitions; ``defines`` has those that searches go by, without attributes that methods set.
 
     Commits are chunks too: a message, or what a commit changed in a file. Their ``blob`` is the commit, their ``path``
-    is one of ``commit_log.py``, and the last five fields are set. ``author`` is what the author filter reads: name and,
-    as the settings permit, e-mail address, in lower case. ``commit_day`` counts days since 1970, in UTC.
+    is one of ``commit_log.py``, and the fields from ``commit_author`` to ``commit_day`` are set. ``author`` is what the
+    author filter reads: name and, as the settings permit, e-mail address, in lower case. ``commit_day`` counts days
+    since 1970, in UTC.
+
+    If ``derived`` is set, ``text`` is not the file's own text: it was made from the file, such as the file's summary.
+    ``commentary`` is what a model wrote about the chunk.
     """
 
     id: str
@@ -89,6 +101,13 @@ class Chunk:
     commit_message: str | None = None
     author: str | None = None
     commit_day: int | None = None
+    derived: bool = False
+    commentary: str = ""
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether this is the summary of its file: an extra chunk whose lines other chunks hold."""
+        return self.derived and self.symbol_kind == SUMMARY_KIND
 
 
 @dataclass(frozen=True, slots=True)

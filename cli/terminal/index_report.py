@@ -42,7 +42,18 @@ def _show(report: "IndexReport") -> None:
     write(f"  chunks      {report.chunks_live:,}, {report.chunks_written:,} of them new")
     if report.log_commits:
         write(f"  history     {count(report.log_commits, 'commit')}, {count(report.log_diffs, 'changed file')} of them")
+    for line in _commentary(report):
+        write(line)
     write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
+
+
+def _commentary(report: "IndexReport") -> list[str]:
+    made, reused, missing = report.commentary_made, report.commentary_reused, report.commentary_missing
+    if not made + reused + missing:
+        return []
+    lacking = f", {missing:,} missing" if missing else ""
+    used = f", {report.commentary_tokens:,} tokens" if report.commentary_tokens else ""
+    return [f"  commentary  {made:,} made, {reused:,} reused{lacking}{used}"]
 
 
 def _masked(report: "IndexReport") -> list[str]:
@@ -110,6 +121,10 @@ def show_estimate(found: "Estimate") -> None:
         write(f"  history     {count(found.log_commits, 'commit')}")
     cost = "" if found.cost is None else f", about {found.cost:.2f} at the configured price"
     write(f"  tokens      about {found.tokens:,} to embed{cost}")
+    if described := found.commentary:
+        price = "" if described.cost is None else f", about {described.cost:.2f} at the configured price"
+        amount = f"{described.input_tokens:,} tokens to send, {described.output_tokens:,} to receive"
+        write(f"  commentary  about {count(described.chunks, 'chunk')} to describe: {amount}{price}")
     if found.largest_files:
         write("largest files:")
         write_table(

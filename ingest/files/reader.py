@@ -10,6 +10,7 @@ from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import SourceFile
+from codequarry.ingest.chunking.summary import file_summary
 from codequarry.ingest.files.content import DecodedText, NotText, decode, generated_marker, is_minified
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import BlobReader, Mirror
@@ -112,7 +113,9 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
         labels=task.labels,
         encoding=decoded.encoding,
     )
-    pieces = tuple(_piece(_marked(chunk, found)) for chunk in chunk_file(source, rules.sizes))
+    chunks = chunk_file(source, rules.sizes)
+    summary = file_summary(source, chunks, rules.sizes)
+    pieces = tuple(piece_of(_marked(chunk, found)) for chunk in (*chunks, *filter(None, (summary,))))
     return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
 
 
@@ -129,7 +132,8 @@ def _marked(chunk: Chunk, found: MaskedText) -> Chunk:
     return replace(chunk, masked=True) if found.touches(chunk.start_char, chunk.end_char) else chunk
 
 
-def _piece(chunk: Chunk) -> ReadPiece:
+def piece_of(chunk: Chunk) -> ReadPiece:
+    """Return a chunk with its lexical fields and its text to embed."""
     return ReadPiece(chunk, lexical_tokens(chunk), embedded_text(chunk))
 
 

@@ -108,6 +108,7 @@ class PathRules:
             scan.skip_generated,
             scan.skip_minified,
             self.secrets.digest,
+            *settings.commentary.rules,
         )
         digest = _digest_of_settings(settings, self._content_rules, ignore_lines)
         self.digest = MASKED + digest if self.secrets.is_on else digest

@@ -6,7 +6,7 @@ No process reads the index during the repair, so what these transactions publish
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codequarry.ingest.files.reader import ReadingRules
 from codequarry.ingest.files.reading_pool import open_readers, reading_processes
@@ -20,11 +20,12 @@ from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.source.source import fetch_commit
 from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.plan import skips
-from codequarry.ingest.transaction.writer import Writer, Written
+from codequarry.ingest.transaction.writer import Writer
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.catalog.repositories import Repository, Summary, save_summary
 from codequarry.shared.model import INDEXED, FileRecord, Filters
-from codequarry.shared.repositories.followed_versions import settings_for
+from codequarry.shared.repositories.followed_versions import settings_for, with_permitted_commentary
 from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.secret_counts import SecretCounts
@@ -112,6 +113,7 @@ def _write(
     watch.repo, watch.ref, watch.commit = repository.name, record.ref, record.commit
     watch.expect(len(tasks))
     held = Held(record.timeline, record.number, "", new=False)
+    workshop = replace(workshop, settings=with_permitted_commentary(workshop.settings, repository.origin))
     writer = Writer(repository.name, held, workshop, NoLease(), IndexRequest(repository.origin))
     rules = ReadingRules.of(repository.name, settings, version.rules.secrets)
     assignment = ReadingOrder(version.mirror, rules, settings.indexing.process_memory_bytes)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from codequarry.ingest.commentary.estimate import CommentaryEstimate, estimate_commentary
 from codequarry.ingest.files.kinds import VENDORED_FOLDERS
 from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.files.reading_pool import open_readers
@@ -29,6 +30,7 @@ from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import GitError
 from codequarry.shared.index.identity import check_identity
 from codequarry.shared.processors import processor_count
+from codequarry.shared.repositories.followed_versions import with_permitted_commentary
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.snapshots import snapshot_at
 
@@ -51,6 +53,7 @@ class Estimate:
     ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read.
     An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths. ``log_commits`` is how many
     commits searches for commits would find in addition; their tokens and their time are included.
+    ``commentary`` is what describing the chunks would cost, or None if the settings ask for no commentary.
     ``warnings`` name lines of the repository's own ignore and allow files that have no effect.
     """
 
@@ -70,6 +73,7 @@ class Estimate:
     base_commit: str = ""
     base_paths: int = 0
     log_commits: int = 0
+    commentary: CommentaryEstimate | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -108,6 +112,10 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
     watch.say("sampling")
     sample = _read_sample(to_read, log, source, workshop, watch)
     tokens, chunks, seconds = _measure(sample, workshop)
+    pieces = [(piece.chunk, weight) for file, weight in sample.files for piece in file.pieces]
+    own = with_permitted_commentary(settings, wanted.origin.url).commentary
+    commentary = estimate_commentary(pieces, own, store, wanted.known.id if wanted.known else "")
+    tokens += commentary.output_tokens if commentary else 0  # what is written is embedded too
     price = settings.embedding.price_per_million_tokens
     return Estimate(
         repo=watch.repo,
@@ -126,6 +134,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
         base_commit=base.record.commit if base else "",
         base_paths=base.paths if base else 0,
         log_commits=log.commits,
+        commentary=commentary,
         warnings=source.rules.warnings,
     )
 

@@ -27,7 +27,8 @@ from codequarry.ingest.transaction.placement import Placer, current_timeline, ti
 from codequarry.ingest.transaction.plan import make_plan
 from codequarry.ingest.transaction.run_report import Run, RunWork
 from codequarry.ingest.transaction.version_removal import drafts_of, note_undos, retired, without_timelines
-from codequarry.ingest.transaction.writer import Writer, Written
+from codequarry.ingest.transaction.writer import Writer
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.catalog.ledger import INCOMPLETE, amend_transaction, read_head, record_transaction
 from codequarry.shared.catalog.repositories import Summary, clear_progress, count_tokens
 from codequarry.shared.errors import (
@@ -72,6 +73,9 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Wr
             if log_plan.tips:
                 watch.say("history")
             log = write_log(run, held, heartbeat, log_plan, readers, done.tokens)
+        if done.commentary_missing or any(file.rules.endswith(INCOMPLETE) for file in work.before.values()):
+            # The next run then compares all files, and finds those that lack commentary.
+            amend_transaction(store, record, rules=record.rules + INCOMPLETE)
         if log.is_incomplete:
             amend_transaction(store, record, log_rules=record.log_rules + INCOMPLETE)
         watch.say("publishing")

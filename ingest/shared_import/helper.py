@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 
 from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.files.reading_pool import most_processes, open_readers
@@ -21,6 +22,7 @@ from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import BEATS_PER_LEASE, Heartbeat, Held
 from codequarry.ingest.transaction.writer import Writer
 from codequarry.shared.errors import Conflict, StoreError
+from codequarry.shared.repositories.followed_versions import with_permitted_commentary
 from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.head import Place
@@ -184,6 +186,7 @@ class _OpenImport:
         until: float | None = None
         more = True
         watch = Watch(self._store, observe, self._plan.rules.repo, saves=False)
+        workshop = replace(workshop, settings=with_permitted_commentary(workshop.settings, self._plan.origin))
         request = IndexRequest(self._plan.origin)
 
         def claim() -> tuple[int, Sequence[FileTask]] | None:

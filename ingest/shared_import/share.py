@@ -17,7 +17,7 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.ingest.transaction.chores import PLAN, batches_prefix
 from codequarry.ingest.transaction.holder import NO_HOLDER
-from codequarry.ingest.transaction.writer import Written
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.errors import Conflict
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.store.port import DocumentStore

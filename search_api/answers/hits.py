@@ -32,9 +32,13 @@ class CodeChunk:
     start_line: int
     end_line: int
     symbol_part: Annotated[str | None, Field(description="such as 2/5, if the symbol was split")]
-    text: Annotated[str, Field(description="the file's own text at those lines; secrets are masked with stars")]
+    text: Annotated[
+        str,
+        Field(description="the file's own text at those lines, unless derived is true; secrets are masked with stars"),
+    ]
     context: Annotated[str, Field(description="class header, enclosing declarations and imports used")]
     doc: str
+    commentary: Annotated[str, Field(description="what a model wrote about the chunk; empty unless it is enabled")]
     kind_of_file: KindOfFile
     exported: bool | None
     microservice: Annotated[str | None, Field(description="set by [[path_rules]], like aggregate and tags")]
@@ -53,6 +57,7 @@ class CodeChunk:
     end_char: int
     body_start_char: int | None
     masked: Annotated[bool, Field(description="true if a secret in the text was masked")]
+    derived: Annotated[bool, Field(description="true if the text was made from the file, such as the file's summary")]
     encoding: Annotated[str | None, Field(description="encoding of the file, if not UTF-8")]
     complexity_score: float | None
     stride_info: Annotated[

@@ -107,15 +107,19 @@ def _render_hit(hit: Hit) -> str:
     head = visible_line(f"{hit.repo} {hit.path}:{hit.start_line}-{hit.end_line}")
     if hit.symbol_type in COMMIT_DOCUMENTS:
         head = _commit_head(hit)
+    elif hit.derived:
+        head += f"  {hit.symbol_type} {hit.symbol_kind or 'derived'}"
     elif symbol := _symbol(hit):
         head += f"  {hit.symbol_type} {visible_line(symbol)}"
     shown = lines[:MAX_HIT_LINES]
     if len(lines) > len(shown):
         more = f"… {len(lines) - len(shown)} more lines"
         shown.append(
-            more if hit.symbol_type in COMMIT_DOCUMENTS else f"{more}: read_file from {hit.start_line + len(shown)}"
+            more
+            if hit.derived or hit.symbol_type in COMMIT_DOCUMENTS
+            else f"{more}: read_file from {hit.start_line + len(shown)}"
         )
-    return "\n".join((f"{head}  ({hit.score:.2f})", *_render_versions(hit), *shown))
+    return "\n".join((f"{head}  ({hit.score:.2f})", *_render_details(hit), *shown))
 
 
 def _commit_head(hit: Hit) -> str:
@@ -127,8 +131,10 @@ def _commit_head(hit: Hit) -> str:
     return visible_line(f"{head}  {hit.commit_message}" if hit.path and hit.commit_message else head)
 
 
-def _render_versions(hit: Hit) -> Iterator[str]:
-    """Yield the versions that have a hit's text, and those that have another one, if several were searched."""
+def _render_details(hit: Hit) -> Iterator[str]:
+    """Yield the best part of a long hit, and which of the searched versions have its text or another one."""
+    if hit.stride_info and hit.stride_info.start_line:
+        yield f"Best part: lines {hit.stride_info.start_line}-{hit.stride_info.end_line}"
     if hit.versions is not None:
         yield f"In: {_names(hit.versions)}"
     for variant in (hit.variants or ())[:MAX_VARIANTS]:

@@ -59,8 +59,8 @@ def read_file(
 
 
 def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
-    """Return the chunks of a file, or none if it is empty; raise NotIndexed if it was skipped or does not exist."""
-    chunks = store.chunks(seen.snapshot, path, seen.view.repo)
+    """Return the chunks that hold a file's text; raise NotIndexed if it was skipped or does not exist."""
+    chunks = [chunk for chunk in store.chunks(seen.snapshot, path, seen.view.repo) if not chunk.is_summary]
     if chunks:
         return chunks
     record = next(iter(store.files(seen.snapshot, [path])), None)

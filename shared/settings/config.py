@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr, ValidationError, model_validator
 
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.known_models import resolve_model_folder
+from codequarry.shared.settings.commentary import CommentarySettings
 from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.settings.index import HistorySettings, IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
@@ -127,6 +128,7 @@ class SettingsModel(Section):
     opensearch: OpenSearchSettings = OpenSearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     reranking: RerankingSettings = RerankingSettings()
+    commentary: CommentarySettings = CommentarySettings()
     chunking: ChunkingSettings = ChunkingSettings()
     languages: LanguageSettings = LanguageSettings()
     scan: ScanSettings = ScanSettings()
