@@ -10,7 +10,7 @@ from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import SourceFile
-from codequarry.ingest.files.content import DecodedText, NotText, decode, generated_marker, is_minified
+from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.secrets.masked_text import MaskedText
@@ -95,13 +95,13 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
     first_line = decoded.text[:FIRST_LINE_CHARACTERS].partition("\n")[0]
     language = task.language or language_of(task.path, first_line, rules.language_map) or PLAIN_TEXT
     lines = decoded.text.count("\n") + (not decoded.text.endswith("\n") and bool(decoded.text))
-    marker = generated_marker(decoded.text)
-    reason, detail = _reason(task, decoded, language, marker, rules)
+    author = _author(task, decoded.text, language)
+    reason, detail = _reason(task, language, author, rules)
     if reason:
         return ReadFile(task, reason, detail, language, lines)
     if found.secrets and rules.secrets.action == "skip":
         return ReadFile(task, "secrets", found.counts.detail, language, lines)
-    kind = "generated" if marker and not task.wanted else task.kind
+    kind = "generated" if author and not task.wanted and task.kind not in ("vendored", "lock") else task.kind
     source = SourceFile(
         repo=rules.repo,
         path=task.path,
@@ -133,18 +133,22 @@ def _piece(chunk: Chunk) -> ReadPiece:
     return ReadPiece(chunk, lexical_tokens(chunk), embedded_text(chunk))
 
 
+def _author(task: FileTask, text: str, language: str) -> tuple[str, str] | None:
+    """Return ``generated`` or ``minified`` with the marker if a program wrote a text, or None if people did."""
+    if task.handwritten:
+        return None
+    if marker := generated_marker(text, language):
+        return "generated", marker
+    return ("minified", "") if is_minified(text, language) else None
+
+
 def _reason(
-    task: FileTask, decoded: DecodedText, language: str, marker: str | None, rules: ReadingRules
+    task: FileTask, language: str, author: tuple[str, str] | None, rules: ReadingRules
 ) -> tuple[str | None, str]:
     if rules.languages_on and language not in rules.languages_on:
         return "language-off", language
-    if task.wanted:
-        return None, ""
-    if marker and rules.skip_generated:
-        return "generated", marker
-    if rules.skip_minified and is_minified(decoded.text, language):
-        return "minified", ""
-    return None, ""
+    skips = {"generated": rules.skip_generated, "minified": rules.skip_minified}
+    return author if author and not task.wanted and skips[author[0]] else (None, "")
 
 
 class FileReader:

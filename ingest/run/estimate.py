@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from codequarry.ingest.files.kinds import VENDORED_FOLDERS
+from codequarry.ingest.files.kinds import outermost_vendored
 from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.files.reading_pool import open_readers
 from codequarry.ingest.files.scan import FileTask
@@ -231,13 +231,6 @@ def _largest(sample: Sample) -> tuple[tuple[str, int, int], ...]:
 
 
 def _most_skipped(changed: Sequence[FileTask]) -> tuple[tuple[str, int, str], ...]:
-    found = Counter((_folder(task.path), task.skip) for task in changed if task.skip)
+    found = Counter((outermost_vendored(task.path), task.skip) for task in changed if task.skip)
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return tuple((folder, count, reason) for (folder, reason), count in ranked[:FOLDERS_SHOWN])
-
-
-def _folder(path: str) -> str:
-    """Return the outermost vendored folder that contains a skipped file, or else the file's own folder."""
-    folders = path.split("/")[:-1]
-    vendored = next((depth for depth, name in enumerate(folders) if name.lower() in VENDORED_FOLDERS), len(folders))
-    return "/".join(folders[: vendored + 1]) or "."
