@@ -177,6 +177,13 @@ def test_code_that_mentions_generating_is_not_generated(language, text):
     assert generated_marker(text, language) is None
 
 
+def test_a_comment_of_blank_lines_only_is_read_in_linear_time():
+    """With repeated white space in the patterns, a kilobyte of such lines took twenty seconds."""
+    assert generated_marker("#\n    " * 10_000, "python") is None
+    assert generated_marker("# this \n#" * 5_000 + "x: generated", "python") is None
+    assert generated_marker("# " + "." * 5_000 + " generated" * 900, "python") is None
+
+
 def test_very_long_lines_are_minified():
     assert is_minified("var a=1;" * 2000, "javascript")
     assert is_minified("/*! licence */\n" + "a{b:c}" * 2000, "css")
