@@ -47,14 +47,14 @@ SHRINK_SECONDS = 60.0
 SAMPLES = Path(__file__).parents[1] / "tests/unit/ingest/chunking/samples"
 # What breaks lexers, and what opens without closing.
 TOKENS = [
-    b"(", b"[", b"{", b"}", b"]", b")", b"<", b">", b"/*", b"*/", b"'''", b'"""', b"'", b'"', b"`", b"```\n", b"~~~\n",
-    b"$(", b"${", b"#{", b"<<EOF\n", b"\\\n", b"\\", b"\t", b"\n", b"\n\n", b"\r", b"\r\n", b"\f", b"\0", b"\x0b",
-    b"\xe2\x80\xa8", b"\xc2\x85", b"\xef\xbb\xbf", b"\xff", b"\xc3", "é".encode(), "名".encode(), "😀".encode(),
-    b"end\n", b"class A {\n", b"class A:\n", b"def f(a):\n", b"a<b,", b"x => ", b"? : ", b"# ", b"---\n", b"- ", b"key: ",
-    b"key = ", b"[a]\n", b"#if X\n", b"#endif\n", b"@", b";", b",", b"<a>", b"</a>", b"<!--", b"-->", b"<![CDATA[", b"|",
-    b"&a *a\n", b"\\begin{a}\n", b"====\n", b".. a::\n", b"begin\n", b"BEGIN;\n", b"SELECT ", b"{{", b"{%", b"%}",
-    b"<?php ", b"if a\n", b"fn a() {\n", b"lambda: ", b"not ", b"a.b",
-    b"password = 'hunter2!x'\n", b"-----BEGIN RSA PRIVATE KEY-----\n",
+    b"(", b"[", b"{", b"}", b"]", b")", b"<", b">", b"/*", b"*/", b"'''", b'"""', b"'", b'"', b"`", b"```\n",
+    b"~~~\n", b"$(", b"${", b"#{", b"<<EOF\n", b"\\\n", b"\\", b"\t", b"\n", b"\n\n", b"\r", b"\r\n", b"\f", b"\0",
+    b"\x0b", b"\xe2\x80\xa8", b"\xc2\x85", b"\xef\xbb\xbf", b"\xff", b"\xc3", "é".encode(), "名".encode(),
+    "😀".encode(), b"end\n", b"class A {\n", b"class A:\n", b"def f(a):\n", b"a<b,", b"x => ", b"? : ", b"# ",
+    b"---\n", b"- ", b"key: ", b"key = ", b"[a]\n", b"#if X\n", b"#endif\n", b"@", b";", b",", b"<a>", b"</a>",
+    b"<!--", b"-->", b"<![CDATA[", b"|", b"&a *a\n", b"\\begin{a}\n", b"====\n", b".. a::\n", b"begin\n",
+    b"BEGIN;\n", b"SELECT ", b"{{", b"{%", b"%}", b"<?php ", b"if a\n", b"fn a() {\n", b"lambda: ", b"not ",
+    b"a.b", b"password = 'hunter2!x'\n", b"-----BEGIN RSA PRIVATE KEY-----\n",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.chunker import chunk_by_lines, chunk_file
 from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.chunking.pieces import Sizes
@@ -112,7 +112,8 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
         labels=task.labels,
         encoding=decoded.encoding,
     )
-    pieces = tuple(_piece(_marked(chunk, found)) for chunk in chunk_file(source, rules.sizes))
+    chunks = chunk_by_lines(source, rules.sizes) if task.by_lines else chunk_file(source, rules.sizes)
+    pieces = tuple(_piece(_marked(chunk, found)) for chunk in chunks)
     return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
 
 
@@ -159,7 +160,10 @@ class FileReader:
         self._rules = rules
 
     def read(self, task: FileTask) -> ReadFile:
-        """Read one file; a chunking failure becomes the file's verdict, and a git failure raises GitError."""
+        """Read one file, by its lines if the chunker fails; its second failure becomes the file's verdict.
+
+        Raise GitError if git can't read the blob.
+        """
         if task.skip:
             return skipped(task)
         data = b"" if isinstance(task, ContentTask) else self._blobs.read(task.blob)
@@ -168,11 +172,17 @@ class FileReader:
                 return task.read()
             return judge(task, data, self._rules)
         except Exception as error:
-            return failed(task, f"{type(error).__name__}: {error}")
+            simpler = cut_by_lines(task)
+            return self.read(simpler) if simpler else failed(task, f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
         """End the git process."""
         self._blobs.close()
+
+
+def cut_by_lines(task: FileTask) -> FileTask | None:
+    """Return the task to try after the chunker failed on a file, or None if there is none left."""
+    return None if task.by_lines or isinstance(task, ContentTask) else replace(task, by_lines=True)
 
 
 def failed(task: FileTask, detail: str) -> ReadFile:

@@ -62,7 +62,8 @@ class FileTask:
     ``skip`` is the reason to skip it, or None if the content decides. ``rules`` is the hash of everything, except the
     blob, that can change the outcome, so equal blobs and rules have equal outcomes. ``wanted`` is set if a pattern with
     ``!`` asks for the file; in that case it is not skipped because of its name or of a marker in it. ``handwritten`` is
-    set if an attribute says that no program wrote it, whatever is in it.
+    set if an attribute says that no program wrote it, whatever is in it. ``by_lines`` is set after the chunker of its
+    language failed on the file.
     """
 
     path: str
@@ -76,6 +77,7 @@ class FileTask:
     labels: PathLabels = field(default_factory=PathLabels)
     wanted: bool = False
     handwritten: bool = False
+    by_lines: bool = False
 
 
 class PathRules:
