@@ -53,7 +53,7 @@ class _Rules:
     settings: tuple[tuple[Setting, ...], ...]
 
 
-class Attributes:
+class AttributeFiles:
     """The attribute files of a version, given by folder with their bytes."""
 
     def __init__(self, files: Mapping[bytes, bytes]) -> None:

@@ -15,7 +15,7 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from codequarry.ingest.files.attributes import Attributes
+from codequarry.ingest.files.attributes import AttributeFiles
 from codequarry.ingest.files.process_limits import limit_memory, limit_processor
 from codequarry.ingest.files.scan import FileTask, PathRules
 from codequarry.ingest.git.attribute_files import is_attribute_file, read_attribute_files
@@ -48,7 +48,7 @@ def decided_files(order: ListingOrder) -> Iterator[FileTask]:
         check_count(len(order.entries), order.most_paths)
         found = list(filter(is_attribute_file, order.entries))[:MOST_ATTRIBUTE_FILES]
         entries = iter(order.entries)
-    attributes = Attributes(read_attribute_files(*place, found))
+    attributes = AttributeFiles(read_attribute_files(*place, found))
     return (order.rules.decide(entry, attributes.of(entry.path)) for entry in entries)
 
 

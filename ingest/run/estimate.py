@@ -28,6 +28,7 @@ from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import GitError
 from codequarry.shared.index.identity import check_identity
+from codequarry.shared.model import KindOfFile
 from codequarry.shared.processors import processor_count
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.snapshots import snapshot_at
@@ -51,6 +52,7 @@ class Estimate:
     ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read.
     An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths. ``log_commits`` is how many
     commits searches for commits would find in addition; their tokens and their time are included.
+    ``chunks_by_kind`` divides the chunks by the kind of their files, to show what third-party and generated code costs.
     ``warnings`` name lines of the repository's own ignore and allow files that have no effect.
     """
 
@@ -70,6 +72,7 @@ class Estimate:
     base_commit: str = ""
     base_paths: int = 0
     log_commits: int = 0
+    chunks_by_kind: Mapping[KindOfFile, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
@@ -126,6 +129,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
         base_commit=base.record.commit if base else "",
         base_paths=base.paths if base else 0,
         log_commits=log.commits,
+        chunks_by_kind=_by_kind(sample),
         warnings=source.rules.warnings,
     )
 
@@ -223,6 +227,14 @@ def _skipped(changed: Sequence[FileTask], sample: Sample) -> dict[str, int]:
     for file, weight in sample.files:
         by_content[file.verdict] += weight
     return skips(by_path + Counter({reason: round(count) for reason, count in by_content.items()}))
+
+
+def _by_kind(sample: Sample) -> dict[KindOfFile, int]:
+    found: defaultdict[KindOfFile, float] = defaultdict(float)
+    for file, weight in sample.files:
+        for piece in file.pieces:
+            found[piece.chunk.kind_of_file] += weight
+    return {kind: round(chunks) for kind, chunks in sorted(found.items(), key=lambda item: -item[1])}
 
 
 def _largest(sample: Sample) -> tuple[tuple[str, int, int], ...]:

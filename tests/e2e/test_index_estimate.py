@@ -79,6 +79,14 @@ def test_the_largest_files_and_most_skipped_folders_are_named(make_repository, m
     assert estimated.most_skipped_folders[:2] == (("node_modules", 9, "installed"), ("a/Pods", 2, "installed"))
 
 
+def test_the_cost_of_code_that_others_or_programs_wrote_is_shown(make_repository, make_workshop):
+    files = {f"vendor/a/{number}.go": f"package a\n\nvar a{number} = {number}\n" for number in range(1200)}
+    files |= {"a_pb2.py": "x = 1\n", "b.py": "x = 2\n", "c.js": "a=1;" * 5000}
+    estimated = estimate(IndexRequest(make_repository(files=files).origin), make_workshop())
+    assert estimated.chunks_by_kind["vendored"] == pytest.approx(1200, rel=0.1)
+    assert (estimated.chunks_by_kind["generated"], estimated.chunks_by_kind["source"]) == (2, 1)
+
+
 def test_a_second_run_is_estimated_by_its_changes(make_repository, make_workshop):
     repository = make_repository(files=varied(30))
     workshop = make_workshop()

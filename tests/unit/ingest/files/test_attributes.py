@@ -13,7 +13,7 @@ from codequarry.ingest.files.attributes import (
     LANGUAGE,
     UNSAID,
     VENDORED,
-    Attributes,
+    AttributeFiles,
     PathAttributes,
 )
 from codequarry.ingest.files.lister import ListingOrder
@@ -28,7 +28,7 @@ NAMES = (GENERATED, VENDORED, DOCUMENTATION, LANGUAGE)
 def said(path: str, **files: str) -> PathAttributes:
     """Return what attribute files say, given by folder (`top` is the root)."""
     named = {("" if folder == "top" else folder).encode(): text.encode() for folder, text in files.items()}
-    return Attributes(named).of(path)
+    return AttributeFiles(named).of(path)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_any_lines_mean_what_they_mean_to_git(tmp_path, macro, top, inner, deep)
     words = subprocess.run(command, capture_output=True, check=True, env=environment).stdout.decode().split("\0")
     meaning = {"set": True, "unset": False, "true": True, "false": False, "unspecified": None}
     theirs = {tuple(words[at : at + 2]): meaning[words[at + 2]] for at in range(0, len(words) - 1, 3)}
-    attributes = Attributes({folder: text.encode() for folder, text in files.items()})
+    attributes = AttributeFiles({folder: text.encode() for folder, text in files.items()})
     for path in PATHS:
         ours = attributes.of(path)
         assert (ours.generated, ours.vendored) == (theirs[path, GENERATED], theirs[path, VENDORED]), path
@@ -167,6 +167,6 @@ def test_large_many_and_strange_attribute_files_have_no_effect(make_repository, 
 
 def test_patterns_that_take_a_backtracking_matcher_hours_are_matched():
     lines = "".join(f"{'*a' * 12}{number}*b linguist-generated\n" for number in range(200))
-    attributes = Attributes({b"": lines.encode()})
+    attributes = AttributeFiles({b"": lines.encode()})
     assert attributes.of("a" * 240) is UNSAID
     assert attributes.of("a" * 240 + "7b") == PathAttributes(generated=True)
