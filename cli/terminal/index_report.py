@@ -9,6 +9,7 @@ from codequarry.shared.versions.refs import Ref
 if TYPE_CHECKING:
     from codequarry.ingest.request.index_request import IndexReport
     from codequarry.ingest.run.estimate import Estimate
+    from codequarry.shared.model import KindOfFile
 
 KEPT = "its commits stay searchable until they expire"
 
@@ -95,7 +96,7 @@ def estimate_to_json(found: "Estimate") -> dict[str, Any]:
 
 def _of_programs(found: "Estimate") -> str:
     """Return how many chunks an operator could do without, with the settings that leave them out."""
-    switches = {"vendored": "skip_vendored", "generated": "skip_generated"}
+    switches: dict[KindOfFile, str] = {"vendored": "skip_vendored", "generated": "skip_generated"}
     there = [kind for kind in switches if found.chunks_by_kind.get(kind)]
     if not there:
         return ""

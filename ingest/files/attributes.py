@@ -89,8 +89,12 @@ class AttributeFiles:
         if not found:
             return UNSAID
         language = found.get(LANGUAGE)
-        flags = (_flag(found.get(name)) for name in (GENERATED, VENDORED, DOCUMENTATION))
-        return PathAttributes(*flags, language if isinstance(language, str) else "")
+        return PathAttributes(
+            generated=_flag(found.get(GENERATED)),
+            vendored=_flag(found.get(VENDORED)),
+            documentation=_flag(found.get(DOCUMENTATION)),
+            language=language if isinstance(language, str) else "",
+        )
 
     def _applying(self, folder: bytes) -> tuple[_Rules, ...]:
         """Return the rules for the files of a folder, those of the nearest folder first."""
