@@ -32,6 +32,13 @@ def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
     return [_chunk(source, text, piece, ordinal) for ordinal, piece in enumerate(pieces)]
 
 
+def chunk_by_lines(source: SourceFile, sizes: Sizes) -> list[Chunk]:
+    """Cut a file by its lines alone, because the chunker of its language crashed on it or took too long."""
+    text = SourceText.of(source.text)
+    pieces = plain_pieces(source.language, text, sizes) if source.text else []
+    return [_chunk(source, text, piece, ordinal) for ordinal, piece in enumerate(pieces)]
+
+
 def _pieces(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece]:
     if source.language == "markdown":
         return markdown_pieces(text, sizes)

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.chunker import chunk_by_lines, chunk_file
 from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.ingest.chunking.summary import file_summary
-from codequarry.ingest.files.content import DecodedText, NotText, decode, generated_marker, is_minified
+from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.secrets.masked_text import MaskedText
@@ -96,13 +96,13 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
     first_line = decoded.text[:FIRST_LINE_CHARACTERS].partition("\n")[0]
     language = task.language or language_of(task.path, first_line, rules.language_map) or PLAIN_TEXT
     lines = decoded.text.count("\n") + (not decoded.text.endswith("\n") and bool(decoded.text))
-    marker = generated_marker(decoded.text)
-    reason, detail = _reason(task, decoded, language, marker, rules)
+    author = _author(task, decoded.text, language)
+    reason, detail = _reason(task, language, author, rules)
     if reason:
         return ReadFile(task, reason, detail, language, lines)
     if found.secrets and rules.secrets.action == "skip":
         return ReadFile(task, "secrets", found.counts.detail, language, lines)
-    kind = "generated" if marker and not task.wanted else task.kind
+    kind = "generated" if author and not task.wanted and task.kind not in ("vendored", "lock") else task.kind
     source = SourceFile(
         repo=rules.repo,
         path=task.path,
@@ -113,8 +113,8 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
         labels=task.labels,
         encoding=decoded.encoding,
     )
-    chunks = chunk_file(source, rules.sizes)
-    summary = file_summary(source, chunks, rules.sizes)
+    chunks = chunk_by_lines(source, rules.sizes) if task.by_lines else chunk_file(source, rules.sizes)
+    summary = None if task.by_lines else file_summary(source, chunks, rules.sizes)
     pieces = tuple(piece_of(_marked(chunk, found)) for chunk in (*chunks, *filter(None, (summary,))))
     return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
 
@@ -137,18 +137,22 @@ def piece_of(chunk: Chunk) -> ReadPiece:
     return ReadPiece(chunk, lexical_tokens(chunk), embedded_text(chunk))
 
 
+def _author(task: FileTask, text: str, language: str) -> tuple[str, str] | None:
+    """Return ``generated`` or ``minified`` with the marker if a program wrote a text, or None if people did."""
+    if task.handwritten:
+        return None
+    if marker := generated_marker(text, language):
+        return "generated", marker
+    return ("minified", "") if is_minified(text, language) else None
+
+
 def _reason(
-    task: FileTask, decoded: DecodedText, language: str, marker: str | None, rules: ReadingRules
+    task: FileTask, language: str, author: tuple[str, str] | None, rules: ReadingRules
 ) -> tuple[str | None, str]:
     if rules.languages_on and language not in rules.languages_on:
         return "language-off", language
-    if task.wanted:
-        return None, ""
-    if marker and rules.skip_generated:
-        return "generated", marker
-    if rules.skip_minified and is_minified(decoded.text, language):
-        return "minified", ""
-    return None, ""
+    skips = {"generated": rules.skip_generated, "minified": rules.skip_minified}
+    return author if author and not task.wanted and skips[author[0]] else (None, "")
 
 
 class FileReader:
@@ -159,7 +163,10 @@ class FileReader:
         self._rules = rules
 
     def read(self, task: FileTask) -> ReadFile:
-        """Read one file; a chunking failure becomes the file's verdict, and a git failure raises GitError."""
+        """Read one file, by its lines if the chunker fails; its second failure becomes the file's verdict.
+
+        Raise GitError if git can't read the blob.
+        """
         if task.skip:
             return skipped(task)
         data = b"" if isinstance(task, ContentTask) else self._blobs.read(task.blob)
@@ -168,11 +175,17 @@ class FileReader:
                 return task.read()
             return judge(task, data, self._rules)
         except Exception as error:
-            return failed(task, f"{type(error).__name__}: {error}")
+            simpler = cut_by_lines(task)
+            return self.read(simpler) if simpler else failed(task, f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
         """End the git process."""
         self._blobs.close()
+
+
+def cut_by_lines(task: FileTask) -> FileTask | None:
+    """Return the task to try after the chunker failed on a file, or None if there is none left."""
+    return None if task.by_lines or isinstance(task, ContentTask) else replace(task, by_lines=True)
 
 
 def failed(task: FileTask, detail: str) -> ReadFile:

@@ -6,10 +6,11 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from codequarry.ingest.chunking.languages import language_of
+from codequarry.ingest.chunking.languages import is_mapped, language_named, language_of
 from codequarry.ingest.chunking.source_file import PathLabels
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
-from codequarry.ingest.files.kinds import is_minified_name, kind_of_path
+from codequarry.ingest.files.attributes import UNSAID, PathAttributes
+from codequarry.ingest.files.kinds import is_installed, is_minified_name, is_source_map_name, kind_of_path
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
 from codequarry.ingest.secrets.allow_list import warnings_of_allow_file
 from codequarry.ingest.secrets.policy import ALLOW_FILE, SecretRules
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from codequarry.shared.settings.config import ScanSettings, SettingsModel
 
 # Part of every rules hash. Increase it when the rules in this file, kinds.py or content.py change.
-SCANNER_VERSION = 1
+SCANNER_VERSION = 2
 IGNORE_FILE = ".codequarryignore"
 MOST_WARNINGS = 20
 
@@ -35,15 +36,17 @@ SKIP_REASONS: dict[str, str] = {
     "path-too-long": "its path is longer than file systems allow (4,096 bytes)",
     "excluded": "matches [scan] exclude or the repository's .codequarryignore",
     "not-included": "matches none of the patterns of [scan] include",
-    "vendored": "in a folder of third-party code ([scan] skip_vendored)",
+    "installed": "in a folder that a package manager fills, such as node_modules ([scan] skip_installed)",
+    "vendored": "third-party code that is kept in the repository ([scan] skip_vendored)",
     "lock-file": "written by a package manager ([scan] skip_lock_files)",
-    "generated": "written by a program, according to its name or a marker at its top ([scan] skip_generated)",
+    "source-map": "maps a minified file to its source ([scan] exclude with ! includes it)",
+    "generated": "written by a program, by its attributes, name or first comment ([scan] skip_generated)",
     "minified": "lines too long for people to read ([scan] skip_minified)",
     "language-off": "its language is not in [languages] only",
     "too-large": "larger than [scan] max_file_bytes",
     "lfs-pointer": "a pointer to a file in Git LFS",
     "binary": "not text",
-    "undecodable": "text in an unknown encoding",
+    "undecodable": "its byte order mark names an encoding that it does not have",
     "chunker-failed": "the chunker crashed on it or took too long",
     "embedder-refused": "the embedding model permanently refuses one of its chunks",
     "secrets": 'contains a secret ([secrets] action = "skip")',
@@ -58,7 +61,9 @@ class FileTask:
 
     ``skip`` is the reason to skip it, or None if the content decides. ``rules`` is the hash of everything, except the
     blob, that can change the outcome, so equal blobs and rules have equal outcomes. ``wanted`` is set if a pattern with
-    ``!`` asks for the file; in that case it is not skipped because of its name or of a marker in it.
+    ``!`` asks for the file; in that case it is not skipped because of its name or of a marker in it. ``handwritten`` is
+    set if an attribute says that no program wrote it, whatever is in it. ``by_lines`` is set after the chunker of its
+    language failed on the file.
     """
 
     path: str
@@ -71,6 +76,8 @@ class FileTask:
     kind: KindOfFile = "source"
     labels: PathLabels = field(default_factory=PathLabels)
     wanted: bool = False
+    handwritten: bool = False
+    by_lines: bool = False
 
 
 class PathRules:
@@ -113,11 +120,11 @@ class PathRules:
         digest = _digest_of_settings(settings, self._content_rules, ignore_lines)
         self.digest = MASKED + digest if self.secrets.is_on else digest
 
-    def decide(self, entry: TreeEntry) -> FileTask:
-        """Return an entry's task, as decided by its path."""
+    def decide(self, entry: TreeEntry, said: PathAttributes = UNSAID) -> FileTask:
+        """Return an entry's task, as decided by its path and by what the repository's attributes say about it."""
         wanted, ignored_by = self._asked(entry.path)
-        language = language_of(entry.path, mapping=self._language_map)
-        kind = kind_of_path(entry.path, language)
+        language = self._language(entry.path, said)
+        kind = kind_of_path(entry.path, language, said)
         found = self._skip(entry, kind, language, wanted, ignored_by)
         if found:
             reason, detail = found
@@ -125,10 +132,25 @@ class PathRules:
         labels = self._labels_of(entry.path)
         # If the name does not indicate a language, the first line may, and that language may be switched off.
         allowed = self._languages_on if language is None else None
-        rules = rules_digest(self._content_rules, language, allowed, kind, labels, wanted)
+        handwritten = said.generated is False
+        rules = rules_digest(self._content_rules, language, allowed, kind, labels, wanted, handwritten)
         return FileTask(
-            entry.path, entry.blob, entry.size, rules, language=language, kind=kind, labels=labels, wanted=wanted
+            entry.path,
+            entry.blob,
+            entry.size,
+            rules,
+            language=language,
+            kind=kind,
+            labels=labels,
+            wanted=wanted,
+            handwritten=handwritten,
         )
+
+    def _language(self, path: str, said: PathAttributes) -> str | None:
+        """Return the language of a path; the operator's map comes before the attributes of the repository."""
+        if said.language and not is_mapped(path, self._language_map) and (named := language_named(said.language)):
+            return named
+        return language_of(path, mapping=self._language_map)
 
     def _asked(self, path: str) -> tuple[bool, str]:
         """Return whether a pattern with ``!`` asks for the path, and the pattern that excludes it, if any."""
@@ -160,7 +182,13 @@ class PathRules:
         return None
 
     def _reason_of_name(self, path: str, kind: KindOfFile, language: str | None) -> str | None:
-        reason = "minified" if kind == "generated" and is_minified_name(path) else _REASON_OF_KIND.get(kind)
+        reason = _REASON_OF_KIND.get(kind)
+        if kind == "vendored" and is_installed(path):
+            reason = "installed"
+        elif kind == "generated" and is_source_map_name(path):
+            reason = "source-map"
+        elif kind == "generated" and is_minified_name(path):
+            reason = "minified"
         if reason in self._names_skipped:
             return reason
         if self._languages_on and language and language not in self._languages_on:
@@ -184,7 +212,9 @@ def _shortened(warnings: tuple[str, ...]) -> tuple[str, ...]:
 
 def _names_skipped(scan: "ScanSettings") -> frozenset[str]:
     switches = {
+        "installed": scan.skip_installed or scan.skip_vendored,
         "vendored": scan.skip_vendored,
+        "source-map": True,
         "lock-file": scan.skip_lock_files,
         "generated": scan.skip_generated,
         "minified": scan.skip_minified,

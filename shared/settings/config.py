@@ -105,10 +105,11 @@ class ScanSettings(Section):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     max_file_bytes: int = Field(default=1_000_000, ge=1)
-    skip_generated: bool = True
-    skip_vendored: bool = True
-    skip_minified: bool = True
+    skip_generated: bool = False
+    skip_vendored: bool = False
+    skip_minified: bool = False
     skip_lock_files: bool = True
+    skip_installed: bool = True
 
 
 class PathRule(Section):
