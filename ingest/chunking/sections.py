@@ -74,7 +74,10 @@ def section_pieces(document: Document, text: SourceText, sizes: Sizes) -> list[P
 
 
 def _names_by_row(document: Document) -> dict[int, list[str]]:
+    """Return titles and labels by their rows."""
     names: dict[int, list[str]] = {}
+    for heading in document.headings:
+        names.setdefault(heading.row, []).append(heading.title[:_MAX_TITLE_CHARACTERS])
     for label in document.labels:
         names.setdefault(label.row, []).append(label.name)
     return names
@@ -101,11 +104,11 @@ def _pieces(
 
 
 def _filled(part: Piece, text: SourceText, mentions: Mentions, names: dict[int, list[str]]) -> Piece:
+    """Return a part with the names that its text mentions, and those of small sections and places inside it."""
     references = tuple(dict.fromkeys(mentions(text.between(part.start, part.end))))[:_MAX_REFERENCES]
-    if not names:
-        return replace(part, references=references)
-    defined = (name for row in range(part.start, part.end) for name in names.get(row, ()))
-    return replace(part, references=references, defines=tuple(dict.fromkeys(defined))[:_MAX_REFERENCES])
+    inside = (name for row in range(part.start, part.end) for name in names.get(row, ()))
+    defined = dict.fromkeys(name for name in inside if name and name != part.name)
+    return replace(part, references=references, defines=tuple(defined)[:_MAX_REFERENCES])
 
 
 def _sections(headings: Sequence[Heading]) -> list[_Section]:

@@ -34,6 +34,8 @@ _DEFINITION = re.compile(
 _ENTRY = re.compile(r"@(\w+)[ \t]*[{(][ \t]*([^\s,={}]+)[ \t]*,?")
 _CODE = re.compile(r"\\(?:texttt|code|lstinline|verb)[{|!]([A-Za-z_][\w.:]*)(?:\(\))?[}|!]")
 _COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?|[{}$~]")
+# A title for bookmarks, which has no formulas.
+_PLAIN_TITLE = re.compile(r"\\texorpdfstring\{[^{}]{0,200}\}\{([^{}]{0,200})\}")
 _MAX_TITLE_CHARACTERS = 200
 # A title may go on in the next rows.
 _TITLE_ROWS = 3
@@ -75,6 +77,7 @@ def _title(rest: str) -> str:
     """Return the first braced argument as plain text; an optional argument before it is a short title."""
     if rest.startswith("["):
         rest = rest[rest.find("]") + 1 :].lstrip()
+    rest = _PLAIN_TITLE.sub(r"\1", rest)
     depth = 0
     for index, char in enumerate(rest):
         depth += (char == "{") - (char == "}")

@@ -134,6 +134,8 @@ class _Reader:
             heading = self.html and tag in _HEADINGS
             kind = "heading" if heading else tag
             self.entries.append(Entry(self.row, len(self.open), name, qualified, kind, label, heading))
+            if heading and (id_ := _attribute(_ID, attributes)):
+                self.entries.append(Entry(self.row, len(self.open) + 1, id_, id_, "id", label))
         is_empty = attributes.endswith("/") or not found[0].endswith(">") or (self.html and tag in _VOID)
         if not is_empty:
             self.open.append((tag, label, qualified or outer_name))
@@ -143,10 +145,10 @@ class _Reader:
         if self.html and tag in _HEADINGS:
             return self._title(tag, end)
         if "=" not in attributes:
-            return ""
-        pattern = _ID if self.html and tag != "a" else _NAME
-        found = pattern.search(attributes)
-        return (found[1] or found[2] or found[3]).strip() if found else ""
+            # Maven's properties are elements named by their tag.
+            in_properties = not self.html and bool(self.open) and self.open[-1][0] == "properties"
+            return tag[:MAX_NAME_CHARACTERS] if in_properties else ""
+        return _attribute(_ID if self.html and tag != "a" else _NAME, attributes)
 
     def _title(self, tag: str, start: int) -> str:
         head = self.text.text[start : start + _TITLE_CHARACTERS]
@@ -175,6 +177,11 @@ class _Reader:
         while row < self.text.rows and starts[row] < found.end():
             comments[row] = not source[max(found.end(), starts[row]) : starts[row + 1]].strip()
             row += 1
+
+
+def _attribute(pattern: re.Pattern[str], attributes: str) -> str:
+    found = pattern.search(attributes)
+    return (found[1] or found[2] or found[3]).strip() if found else ""
 
 
 def _label(outer: str, tag: str, name: str) -> str:

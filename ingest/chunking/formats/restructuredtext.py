@@ -26,7 +26,8 @@ _MAX_TITLE_CHARACTERS = 200
 
 _ITEM = re.compile(r"(?:[-*+•]|\w{1,4}[.)]|\(\w{1,4}\)|#\.)[ \t]")
 _TABLE = re.compile(r"(?:\+[-=+]|\||={2,}[ =])")
-_TARGET = re.compile(r"\.\. _(?:`([^`]+)`|([^:`\\]+)):")
+# Link targets, substitutions, citations.
+_TARGET = re.compile(r"\.\. (?:_(?:`([^`]+)`|([^:`\\]+)):|\|([^|]+)\|[ \t]|\[([A-Za-z][\w.-]*)\])")
 _OBJECT = re.compile(
     r"\.\. (?:\w+:)?(?:function|method|class|module|attribute|data|exception|option|envvar|setting|type|macro|member"
     r"|staticmethod|classmethod|property|decorator|confval|automodule|autoclass|autofunction|automethod)::[ \t]+"
@@ -51,13 +52,12 @@ def _mentions(text: str) -> list[str]:
 
 
 def _labels(rows: list[str]) -> list[Label]:
-    """Return link targets and described objects."""
+    """Return the names of link targets, substitutions, citations and described objects."""
     labels = []
     for index, row in enumerate(rows):
         stripped = row.lstrip()
         if stripped.startswith(".. ") and (found := _TARGET.match(stripped) or _OBJECT.match(stripped)):
-            name = (found[1] or found[2]) if found.re is _TARGET else found[1]
-            labels.append(Label(index, name[:_MAX_TITLE_CHARACTERS]))
+            labels.append(Label(index, next(filter(None, found.groups()))[:_MAX_TITLE_CHARACTERS]))
     return labels
 
 

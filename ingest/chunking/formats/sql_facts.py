@@ -76,7 +76,9 @@ def facts_of(tokens: Sequence[SqlToken]) -> SqlFacts:
     at = place + 1
     while at < len(words) and words[at] in _SKIPPED:
         at += 1
-    path, after = _path_at(code, words, at)
+    # An index may have no name.
+    unnamed = words[at : at + 1] in (["ON"], ["AS"])
+    path, after = ((), at) if unnamed else _path_at(code, words, at, any_name=True)
     table = _table_of(code, words, after) if kind in _BEFORE_TABLE_OF else ()
     if words[0] == "ALTER":
         altered = (SqlName(path[-1], code[at].start),) if path else ()
@@ -102,10 +104,12 @@ def _unquoted(token: SqlToken) -> str:
     return text[1:].rstrip('"`]') if text[0] in '"`[' else text
 
 
-def _path_at(code: Sequence[SqlToken], words: Sequence[str], at: int) -> tuple[tuple[str, ...], int]:
+def _path_at(
+    code: Sequence[SqlToken], words: Sequence[str], at: int, *, any_name: bool = False
+) -> tuple[tuple[str, ...], int]:
     """Return the dotted name at a token, and the token after it."""
     path: list[str] = []
-    while at < len(code) and code[at].type == "name" and (path or words[at] not in _NO_NAME):
+    while at < len(code) and code[at].type == "name" and (path or any_name or words[at] not in _NO_NAME):
         path.append(_unquoted(code[at]))
         at += 1
         if at + 1 >= len(code) or words[at] != ".":

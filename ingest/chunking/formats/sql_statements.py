@@ -11,8 +11,8 @@ from codequarry.ingest.chunking.text import SourceText
 # sqlparse reads about 200,000 characters a second. Larger scripts are dumps, whose statements all end with a semicolon.
 MAX_PARSED_CHARACTERS = 200_000
 
-# Lines that only clients know: the batches of T-SQL and Oracle, MySQL's delimiters, PostgreSQL's data.
-_SEPARATOR = re.compile(r"\s*(?:go(?:\s+\d+)?\s*;?|/)\s*$", re.IGNORECASE)
+# Lines that only clients know: the batches of T-SQL and Oracle, MySQL's delimiters, psql's commands and data.
+_SEPARATOR = re.compile(r"\s*(?:go(?:\s+\d+)?\s*;?|/)\s*$|\\[a-z!?]", re.IGNORECASE)
 _DELIMITER = re.compile(r"\s*delimiter\s+(\S{1,20})\s*$", re.IGNORECASE)
 _COPY = re.compile(r"\s*copy\s[^;]*\sfrom\s+stdin\b[^;]*;\s*$", re.IGNORECASE)
 _END_OF_COPY = "\\."
