@@ -23,6 +23,7 @@ FILTERABLE_FIELDS: Mapping[str, FieldKind] = {
     "calls": "keywords",
     "content_hash": "keyword",
     "defines": "keywords",
+    "derived": "boolean",
     "dependencies": "keywords",
     "encoding": "keyword",
     "exported": "boolean",

@@ -35,7 +35,8 @@ class Chunk:
     """A piece of one file version. It never changes: its fields depend only on the blob and its path.
 
     Lines count from 1, both ends inclusive; characters from 0 in the decoded file, end exclusive. ``text`` is the
-    file's own text of those lines, with line endings. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
+    file's own text of those lines, with line endings, unless ``derived`` says that it was taken from them, as a
+    notebook's cells are from JSON. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
 
     Commits are chunks too: a message, or what a commit changed in a file. Their ``blob`` is the commit, their ``path``
     is one of ``commit_log.py``, and the last five fields are set. ``author`` is what the author filter reads: name and,
@@ -79,6 +80,7 @@ class Chunk:
     complexity_score: float | None = None
     masked: bool = False
     encoding: str | None = None
+    derived: bool = False
     commit_author: str | None = None
     commit_date: str | None = None
     commit_message: str | None = None

@@ -21,13 +21,13 @@ def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
 
 
 def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> Chunk:
-    body = text.between(piece.start, piece.end)
+    body = piece.text if piece.text is not None else text.between(piece.start, piece.end)
     return Chunk(
         id=chunk_id(source.repo, source.path, source.blob, ordinal, piece.part),
         repo=source.repo,
         path=source.path,
         blob=source.blob,
-        language=source.language,
+        language=piece.language or source.language,
         symbol_type=piece.type,
         start_line=piece.start + 1,
         end_line=piece.end,
@@ -58,4 +58,5 @@ def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> 
         kind_of_file=source.kind_of_file,
         complexity_score=piece.complexity,
         encoding=source.encoding,
+        derived=piece.text is not None,
     )

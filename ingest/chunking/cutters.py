@@ -9,6 +9,7 @@ from codequarry.ingest.chunking.formats.ini import ini_entries, properties_entri
 from codequarry.ingest.chunking.formats.json import json_entries
 from codequarry.ingest.chunking.formats.latex import latex_pieces
 from codequarry.ingest.chunking.formats.markup import html_entries, xml_entries
+from codequarry.ingest.chunking.formats.notebook import notebook_pieces
 from codequarry.ingest.chunking.formats.restructuredtext import restructuredtext_pieces
 from codequarry.ingest.chunking.formats.sql import sql_pieces
 from codequarry.ingest.chunking.formats.toml import toml_entries
@@ -37,6 +38,10 @@ def _document_by(cut: Callable[[SourceText, Sizes], list[Piece] | None]) -> Cutt
     return lambda source, text, sizes: cut(text, sizes)
 
 
+def _notebook(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece] | None:
+    return notebook_pieces(source, text, sizes, pieces_of) or entry_pieces(json_entries(text), text, sizes)
+
+
 CUTTERS: Mapping[str, Cutter] = {
     "markdown": _document_by(markdown_pieces),
     "restructuredtext": _document_by(restructuredtext_pieces),
@@ -48,6 +53,7 @@ CUTTERS: Mapping[str, Cutter] = {
     "json": _entries_by(json_entries),
     "json with comments": _entries_by(json_entries),
     "json5": _entries_by(json_entries),
+    "jupyter notebook": _notebook,
     "toml": _entries_by(toml_entries),
     "ini": _entries_by(ini_entries),
     "dotenv": _entries_by(ini_entries),

@@ -81,7 +81,10 @@ def _overlap_start(text: SourceText, lowest: int, at: int, sizes: Sizes, cost: B
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows ``start`` to ``end`` (exclusive), and the fields of their chunk."""
+    """Rows ``start`` to ``end`` (exclusive), and the fields of their chunk.
+
+    ``text`` and ``language`` are set if they differ from the file's: in a notebook, for example.
+    """
 
     start: int
     end: int
@@ -103,3 +106,5 @@ class Piece:
     calls: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     complexity: float | None = None
+    text: str | None = None
+    language: str | None = None

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from codequarry.ingest.chunking.languages import PROSE_LANGUAGES
+from codequarry.ingest.chunking.languages import NOTEBOOK, PROSE_LANGUAGES
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 # Encodings in which source code is found in practice. Short samples often fit one of Python's exotic encodings better.
@@ -127,6 +127,8 @@ def generated_marker(text: str) -> str | None:
 
 def is_minified(text: str, language: str) -> bool:
     """Return whether the lines are too long for people, judged by the longest and, except in prose, the mean length."""
+    if language == NOTEBOOK:  # images among its outputs have long lines, and outputs are not indexed
+        return False
     prose = language in PROSE_LANGUAGES
     limit = LONGEST_PROSE_LINE if prose else MINIFIED_LINE
     if len(text) <= limit:

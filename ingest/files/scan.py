@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from codequarry.shared.settings.config import ScanSettings, SettingsModel
 
 # Part of every rules hash. Increase it when the rules in this file, kinds.py or content.py change.
-SCANNER_VERSION = 1
+SCANNER_VERSION = 2
 IGNORE_FILE = ".codequarryignore"
 MOST_WARNINGS = 20
 

@@ -54,6 +54,9 @@ class CodeChunk:
     body_start_char: int | None
     masked: Annotated[bool, Field(description="true if a secret in the text was masked")]
     encoding: Annotated[str | None, Field(description="encoding of the file, if not UTF-8")]
+    derived: Annotated[
+        bool, Field(description="true if the text is not the file's own but taken from it, as a notebook's cells are")
+    ]
     complexity_score: float | None
     stride_info: Annotated[
         StrideInfo | None, Field(description="the best stride of a chunk longer than the model's window")

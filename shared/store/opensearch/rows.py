@@ -22,7 +22,7 @@ LOOKUP_OF_RANK = {3: "symbol", 2: "qualified", 1: "defined"}
 # Fields for the engine only, which no caller of the port sees.
 ENGINE_FIELDS = ("embedding", "lookup", "lengths", "vector_key", "born", "died")
 # Filters and sorts use these fields, so they are written even if they have their default values.
-ALWAYS_WRITTEN = frozenset({"masked", "kind_of_file", "ordinal"})
+ALWAYS_WRITTEN = frozenset({"derived", "masked", "kind_of_file", "ordinal"})
 
 _CHUNK_DEFAULTS: dict[str, Any] = {
     field.name: field.default for field in fields(Chunk) if field.default is not MISSING and field.name != "stride_info"
