@@ -1,23 +1,37 @@
 """Cuts a file version into chunks; the entry point of this package."""
 
+from collections.abc import Sequence
+
 from codequarry.ingest.chunking.chunk_ids import chunk_id, content_hash
 from codequarry.ingest.chunking.cutters import pieces_of
+from codequarry.ingest.chunking.installed_plugins import ChunkerPlugin
 from codequarry.ingest.chunking.pieces import Piece, Sizes
+from codequarry.ingest.chunking.plain import plain_pieces
+from codequarry.ingest.chunking.plugins import plugin_pieces
 from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.ingest.chunking.text import SourceText
 from codequarry.shared.model import Chunk
 
 
-def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
+def chunk_file(source: SourceFile, sizes: Sizes, plugins: Sequence[ChunkerPlugin] = ()) -> list[Chunk]:
     """Cut a file into chunks that cover every row, in file order; an empty file has none.
 
-    No text raises an error: what a grammar can't read is cut by lines. Only a single row may exceed ``sizes.maximum``.
+    A plug-in for the file's language comes before our own code for it. No text raises an error: what can't be read is
+    cut by lines. Only a single row may exceed ``sizes.maximum``. Raise PluginFailed for an error of a plug-in.
     """
     if not source.text:
         return []
     text = SourceText.of(source.text)
-    pieces = pieces_of(source, text, sizes)
+    pieces = _pieces(source, text, sizes, plugins)
     return [_chunk(source, text, piece, ordinal) for ordinal, piece in enumerate(pieces)]
+
+
+def _pieces(source: SourceFile, text: SourceText, sizes: Sizes, plugins: Sequence[ChunkerPlugin]) -> list[Piece]:
+    plugin = next((plugin for plugin in plugins if plugin.language == source.language), None)
+    if plugin is None:
+        return pieces_of(source, text, sizes)
+    pieces = plugin_pieces(plugin, source, text, sizes)
+    return plain_pieces(source.language, text, sizes) if pieces is None else pieces
 
 
 def _chunk(source: SourceFile, text: SourceText, piece: Piece, ordinal: int) -> Chunk:

@@ -1,5 +1,7 @@
 """Cuts any text into pieces near the target size, at blank rows and little indented ones."""
 
+from dataclasses import replace
+
 from codequarry.ingest.chunking.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
 from codequarry.ingest.chunking.pieces import Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
@@ -22,6 +24,16 @@ def plain_pieces(language: str, text: SourceText, sizes: Sizes) -> list[Piece]:
     costs = [row_cost(text, row) for row in range(text.rows)]
     cuts = cut_rows(text, 0, text.rows, near_target(sizes), costs.__getitem__, overlap=False)
     return [Piece(start, end, symbol) for start, end in cuts]
+
+
+def parts_of(piece: Piece, text: SourceText, sizes: Sizes) -> list[Piece]:
+    """Return a piece as it is, or in numbered parts if it is too large."""
+    cuts = cut_rows(text, piece.start, piece.end, sizes, lambda row: row_cost(text, row), overlap=False)
+    if len(cuts) == 1:
+        return [piece]
+    return [
+        replace(piece, start=start, end=end, part=f"{index}/{len(cuts)}") for index, (start, end) in enumerate(cuts, 1)
+    ]
 
 
 def near_target(sizes: Sizes) -> Sizes:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from codequarry.ingest.chunking.facts import MAX_DEFINES
 from codequarry.ingest.chunking.formats.entries import Entry, EntryTree
 from codequarry.ingest.chunking.formats.entry_groups import EntryGroup, grouped_rows
-from codequarry.ingest.chunking.pieces import Piece, Sizes, cut_rows
-from codequarry.ingest.chunking.plain import row_cost
+from codequarry.ingest.chunking.pieces import Piece, Sizes
+from codequarry.ingest.chunking.plain import parts_of
 from codequarry.ingest.chunking.text import SourceText
 from codequarry.shared.model import SymbolType
 
@@ -56,16 +56,6 @@ def _context(tree: EntryTree, index: int) -> str:
             break
         index = tree.parents[index]
     return tree.entries[index].label if index >= 0 else ""
-
-
-def parts_of(piece: Piece, text: SourceText, sizes: Sizes) -> list[Piece]:
-    """Return a piece as it is, or in numbered parts if it is too large."""
-    cuts = cut_rows(text, piece.start, piece.end, sizes, lambda row: row_cost(text, row), overlap=False)
-    if len(cuts) == 1:
-        return [piece]
-    return [
-        replace(piece, start=start, end=end, part=f"{index}/{len(cuts)}") for index, (start, end) in enumerate(cuts, 1)
-    ]
 
 
 def with_names(piece: Piece, tree: EntryTree) -> Piece:

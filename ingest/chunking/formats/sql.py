@@ -9,10 +9,10 @@ from codequarry.ingest.chunking.comments import doc_text, fold_signature
 from codequarry.ingest.chunking.facts import MAX_CALLS, MAX_DEFINES, MAX_REFERENCES
 from codequarry.ingest.chunking.formats.entries import MAX_NAME_CHARACTERS, Entry, EntryTree
 from codequarry.ingest.chunking.formats.entry_groups import EntryGroup, grouped_rows
-from codequarry.ingest.chunking.formats.entry_pieces import parts_of
 from codequarry.ingest.chunking.formats.sql_facts import SqlFacts, SqlName, facts_of
 from codequarry.ingest.chunking.formats.sql_statements import SqlToken, sql_tokens, statement_starts
 from codequarry.ingest.chunking.pieces import Piece, Sizes
+from codequarry.ingest.chunking.plain import parts_of
 from codequarry.ingest.chunking.text import SourceText
 
 # A statement with fewer tokens may share a chunk with its neighbours.

@@ -189,9 +189,9 @@ def _sabotage(folder, trap: str) -> None:
         "import os, signal\n"
         "import codequarry.ingest.files.reader as reading\n"
         "whole = reading.chunk_file\n"
-        "def chunk_file(source, settings):\n"
+        "def chunk_file(source, *others):\n"
         f"    {trap}\n"
-        "    return whole(source, settings)\n"
+        "    return whole(source, *others)\n"
         "reading.chunk_file = chunk_file\n"
     )
 
