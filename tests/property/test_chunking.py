@@ -36,7 +36,7 @@ SIZES = st.sampled_from(
 PIECES = st.sampled_from(
     ["(", "[", "{", "}", "<", "/*", "*/", "'''", '"""', "`", "$(", "<<EOF\n", "\\\n", "\t", "\n", "\n\n", "\r", "\r\n",
      "\f", "\x00", "\u2028", "é", "名", "😀", "\ud800", "end\n", "class A {\n", "def f(a):\n", "a<b,", "x => ", "? : ",
-     "# ", "```\n", "---\n", "key: ", "#if X\n", "#endif\n", "@", ";", "- ", "  - a: ", "|\n", "key = ", "[a.b]\n", "a.b=",
+     "# ", "```\n", "---\n", "key: ", "#if X\n", "#endif\n", "@", ";", "- ", "  - a: ", "|\n", "key = ", "[a.b]\n",
      "$$", "GO\n", "BEGIN ", "CREATE TABLE t (\n", "--", "<!--", "<a id='b'>", "</a>", "<script>", "====\n", "----\n",
      ".. _a:\n", "[[a]]\n", "\\begin{a}\n", "\\section{", "{\"a\":\n", "[\n", "},\n", '"source": [\n', '"a\\n",\n']
 )  # fmt: skip

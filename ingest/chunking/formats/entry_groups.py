@@ -71,9 +71,11 @@ def _merged(last: EntryGroup, group: EntryGroup, text: SourceText, sizes: Sizes,
     total = text.tokens(last.start, group.end)
     if last.opening:
         return replace(group, start=last.start) if total <= sizes.maximum else None
-    if group.opening or total > sizes.target:
+    if total > sizes.target:
         return None
     before, after = text.tokens(last.start, last.end), text.tokens(group.start, group.end)
+    if group.opening:
+        return replace(group, start=last.start) if before < _TINY_TOKENS else None
     if min(before, after) >= _TINY_TOKENS and not _may_share(last, group, before, after, small):
         return None
     kept = last.entry if last.leading else -1

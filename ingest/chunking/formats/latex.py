@@ -32,7 +32,7 @@ _DEFINITION = re.compile(
     r"|\\(?:newenvironment|newtheorem|newcounter|DeclareOption)\*?\{([^}]{1,200})\}"
 )
 _ENTRY = re.compile(r"@(\w+)[ \t]*[{(][ \t]*([^\s,={}]+)[ \t]*,?")
-_CODE = re.compile(r"\\(?:texttt|code|lstinline|verb)[{|!]([A-Za-z_][\w.:]*)(?:\(\))?[}|!]")
+_CODE = re.compile(r"\\(?:texttt|code|lstinline|verb)[{|!]([A-Za-z_][\w.:\\]{0,200})(?:\(\))?[}|!]")
 _COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?|[{}$~]")
 # A title for bookmarks, which has no formulas.
 _PLAIN_TITLE = re.compile(r"\\texorpdfstring\{[^{}]{0,200}\}\{([^{}]{0,200})\}")

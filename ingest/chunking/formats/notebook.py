@@ -18,6 +18,7 @@ from codequarry.ingest.chunking.text import SourceText, count_tokens
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S[^\n]{0,200}?)[ \t#]*$")
 # Commands of IPython, which no grammar knows.
 _COMMAND = re.compile(r"(?m)^[ \t]*(?:[%!?]|\w+\?\??$)")
+_MAGIC = "%%"
 # More rows before the first cell are metadata; the lines of the first chunk are not true then.
 _MAX_HEAD_ROWS = 100
 
@@ -116,6 +117,9 @@ class _CellCutter:
         read = shown
         if language == "python" and _COMMAND.search(shown.text):
             read = SourceText.of(_COMMAND.sub(lambda found: "#" * len(found[0]), shown.text))
+        elif shown.text.startswith(_MAGIC):
+            line, end, rest = shown.text.partition("\n")
+            read = SourceText.of(" " * len(line) + end + rest)
         return self.cut(replace(self.source, language=language, text=read.text), read, self.sizes)
 
     def _described(self, piece: Piece, language: str) -> Piece:

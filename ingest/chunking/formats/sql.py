@@ -1,5 +1,6 @@
 """Cuts SQL scripts into pieces by statement."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from codequarry.ingest.chunking.facts import MAX_CALLS, MAX_DEFINES, MAX_REFEREN
 from codequarry.ingest.chunking.formats.entries import MAX_NAME_CHARACTERS, Entry, EntryTree
 from codequarry.ingest.chunking.formats.entry_groups import EntryGroup, grouped_rows
 from codequarry.ingest.chunking.formats.sql_facts import SqlFacts, SqlName, facts_of
-from codequarry.ingest.chunking.formats.sql_statements import SqlToken, sql_tokens, statement_starts
+from codequarry.ingest.chunking.formats.sql_statements import SqlToken, read_script
 from codequarry.ingest.chunking.pieces import Piece, Sizes
 from codequarry.ingest.chunking.plain import parts_of
 from codequarry.ingest.chunking.text import SourceText
@@ -20,11 +21,13 @@ _SMALL_STATEMENT = 60
 # A longer head of a statement is not its signature.
 _SIGNATURE_CHARACTERS = 2_000
 
+# What stands between the name of a view and its query.
+_BEFORE_QUERY = re.compile(r"\sAS\s*$", re.IGNORECASE)
+
 
 def sql_pieces(text: SourceText, sizes: Sizes) -> list[Piece] | None:
     """Cut a script into its statements, small ones grouped; return None if it has none."""
-    tokens = list(sql_tokens(text.text))
-    starts = statement_starts(text, tokens)
+    tokens, starts = read_script(text)
     if not starts:
         return None
     script = _Script.of(text, tokens, starts)
@@ -115,7 +118,7 @@ class _Script:
         head = self.text.text[start : min(end, start + _SIGNATURE_CHARACTERS)]
         if facts.type != "function":
             head = head[: facts.start - start] + head[facts.start - start :].partition("(")[0].partition("\n")[0]
-        return fold_signature(head)
+        return fold_signature(_BEFORE_QUERY.sub("", head))
 
     def _byte(self, character: int) -> int:
         row = bisect_right(self.text.char_starts, character, hi=self.text.rows) - 1

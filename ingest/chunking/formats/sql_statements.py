@@ -64,22 +64,30 @@ def sql_tokens(source: str) -> Iterator[SqlToken]:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Rows that the client reads at once; ``single`` is set if they are one statement."""
+    """Rows that the client reads at once: ``single`` if they are one statement, ``data`` if only the first is SQL."""
 
     start: int
     end: int
     single: bool = False
+    data: bool = False
 
 
-def statement_starts(text: SourceText, tokens: Sequence[SqlToken]) -> list[int]:
-    """Return the characters at which statements begin: those of their first names or keywords, without comments."""
-    offsets = set(_declarations(tokens, text))
+def read_script(text: SourceText) -> tuple[list[SqlToken], list[int]]:
+    """Return a script's tokens, and where statements begin: at their first names or keywords, after comments."""
+    tokens: list[SqlToken] = []
+    offsets: set[int] = set()
     quick = len(text.text) <= MAX_PARSED_CHARACTERS
     for batch in _batches(text):
         first = text.char_starts[batch.start]
-        source = text.between(batch.start, batch.end)
+        source = text.between(batch.start, batch.start + 1 if batch.data else batch.end)
+        tokens += (token._replace(start=first + token.start) for token in sql_tokens(source))
         found = [0] if batch.single else _parsed(source) if quick else _split(source)
         offsets |= {first + offset for offset in found}
+    return tokens, _starts(tokens, offsets | set(_declarations(tokens, text)))
+
+
+def _starts(tokens: Sequence[SqlToken], offsets: set[int]) -> list[int]:
+    """Return the places of the first tokens after the offsets that are no comments."""
     code = [token.start for token in tokens if token.type not in {"comment", "end"}]
     places = (bisect_left(code, offset) for offset in offsets)
     return sorted({code[place] for place in places if place < len(code)})
@@ -107,7 +115,7 @@ def _batches(text: SourceText) -> Iterator[_Batch]:
             start = row
             while row < text.rows and text.lines[row].rstrip() != _END_OF_COPY:
                 row += 1
-            yield _Batch(start, min(row + 1, text.rows), single=True)
+            yield _Batch(start, min(row + 1, text.rows), single=True, data=True)
             start = min(row + 1, text.rows)
         row += 1
     if start < text.rows:
