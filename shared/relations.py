@@ -6,7 +6,7 @@ resolved when someone asks, among the definitions of the snapshot asked for.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from codequarry.shared.model import SymbolType
@@ -94,6 +94,20 @@ class Symbols:
 
     definitions: tuple[Definition, ...] = ()
     references: tuple[Reference, ...] = ()
+
+
+def shifted(relations: str, lines: int) -> str:
+    """Return encoded symbols with ``lines`` added to the line of each."""
+    symbols = decode(relations)
+    return encode(
+        Symbols(
+            tuple(
+                replace(found, line=found.line + lines, end_line=found.end_line + lines)
+                for found in symbols.definitions
+            ),
+            tuple(replace(found, line=found.line + lines) for found in symbols.references),
+        )
+    )
 
 
 def defined_names(symbols: Symbols) -> tuple[str, ...]:

@@ -110,7 +110,8 @@ _EXTENSIONS_BY_LANGUAGE = {
     "puppet": "epp",
     "bicep": "bicep",
     "yaml": "yaml yml",
-    "json": "json geojson webmanifest jsonl ndjson avsc har ipynb",
+    "json": "json geojson webmanifest jsonl ndjson avsc har",
+    "jupyter notebook": "ipynb",
     "json with comments": "jsonc code-workspace",
     "json5": "json5",
     "toml": "toml",
@@ -211,6 +212,8 @@ def _inverted(table: Mapping[str, str]) -> Mapping[str, str]:
 LANGUAGE_BY_EXTENSION = _inverted(_EXTENSIONS_BY_LANGUAGE)
 LANGUAGE_BY_NAME = _inverted(_NAMES_BY_LANGUAGE)
 LANGUAGE_BY_INTERPRETER = _inverted(_LANGUAGES_BY_INTERPRETER)
+
+NOTEBOOK = "jupyter notebook"
 
 LANGUAGES = frozenset(_EXTENSIONS_BY_LANGUAGE) | frozenset(_NAMES_BY_LANGUAGE) | frozenset(_LANGUAGES_BY_INTERPRETER)
 """All known language ids."""

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from codequarry.ingest.chunking.languages import PROSE_LANGUAGES
+from codequarry.ingest.chunking.languages import NOTEBOOK, PROSE_LANGUAGES
 from codequarry.ingest.files.leading_comment import leading_comment
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -187,6 +187,8 @@ def generated_marker(text: str, language: str) -> str | None:
 
 def is_minified(text: str, language: str) -> bool:
     """Return whether the lines are too long for people, judged by the longest and, except in prose, the mean length."""
+    if language == NOTEBOOK:  # images among its outputs have long lines, and outputs are not indexed
+        return False
     prose = language in PROSE_LANGUAGES
     limit = LONGEST_PROSE_LINE if prose else MINIFIED_LINE
     if len(text) <= limit:

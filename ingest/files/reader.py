@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codequarry.ingest.chunking.chunker import chunk_by_lines, chunk_file
+from codequarry.ingest.chunking.installed_plugins import ChunkerPlugin, installed_plugins
 from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.chunking.pieces import Sizes
@@ -16,6 +17,7 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.secrets.masked_text import MaskedText
 from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.shared.errors import CodequarryError
 from codequarry.shared.model import INDEXED, Chunk, Tokens
 
 if TYPE_CHECKING:
@@ -71,13 +73,23 @@ class ReadingRules:
     language_map: Mapping[str, str]
     languages_on: tuple[str, ...]
     secrets: SecretRules
+    plugins: tuple[ChunkerPlugin, ...] = ()
 
     @classmethod
     def of(cls, repo: str, settings: "SettingsModel", secrets: SecretRules) -> "ReadingRules":
         """Return the configured rules; ``secrets`` also includes the repository's own allow list."""
         scan, languages = settings.scan, settings.languages
         sizes = Sizes.of(settings.chunking)
-        return cls(repo, sizes, scan.skip_generated, scan.skip_minified, dict(languages.map), languages.only, secrets)
+        return cls(
+            repo=repo,
+            sizes=sizes,
+            skip_generated=scan.skip_generated,
+            skip_minified=scan.skip_minified,
+            language_map=dict(languages.map),
+            languages_on=languages.only,
+            secrets=secrets,
+            plugins=installed_plugins(),
+        )
 
 
 def skipped(task: FileTask) -> ReadFile:
@@ -113,8 +125,9 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
         labels=task.labels,
         encoding=decoded.encoding,
     )
-    chunks = chunk_by_lines(source, rules.sizes) if task.by_lines else chunk_file(source, rules.sizes)
-    summary = None if task.by_lines else file_summary(source, chunks, rules.sizes)
+    by_lines = task.by_lines
+    chunks = chunk_by_lines(source, rules.sizes) if by_lines else chunk_file(source, rules.sizes, rules.plugins)
+    summary = None if by_lines else file_summary(source, chunks, rules.sizes)
     pieces = tuple(piece_of(_marked(chunk, found)) for chunk in (*chunks, *filter(None, (summary,))))
     return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
 
@@ -165,7 +178,7 @@ class FileReader:
     def read(self, task: FileTask) -> ReadFile:
         """Read one file, by its lines if the chunker fails; its second failure becomes the file's verdict.
 
-        Raise GitError if git can't read the blob.
+        Raise GitError if git can't read the blob, CodequarryError if a plug-in is not installed here.
         """
         if task.skip:
             return skipped(task)
@@ -174,6 +187,8 @@ class FileReader:
             if isinstance(task, ContentTask):
                 return task.read()
             return judge(task, data, self._rules)
+        except CodequarryError:
+            raise
         except Exception as error:
             simpler = cut_by_lines(task)
             return self.read(simpler) if simpler else failed(task, f"{type(error).__name__}: {error}")

@@ -1,11 +1,12 @@
 """Decides by path which files are indexed; every skipped file is recorded with one of the reasons below."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from codequarry.ingest.chunking.installed_plugins import installed_plugins
 from codequarry.ingest.chunking.languages import is_mapped, language_named, language_of
 from codequarry.ingest.chunking.source_file import PathLabels
 from codequarry.ingest.chunking.version import CHUNKER_VERSION
@@ -117,7 +118,8 @@ class PathRules:
             self.secrets.digest,
             *settings.commentary.rules,
         )
-        digest = _digest_of_settings(settings, self._content_rules, ignore_lines)
+        self._plugins = {plugin.language: astuple(plugin) for plugin in installed_plugins()}
+        digest = _digest_of_settings(settings, self._content_rules, ignore_lines, tuple(self._plugins.values()))
         self.digest = MASKED + digest if self.secrets.is_on else digest
 
     def decide(self, entry: TreeEntry, said: PathAttributes = UNSAID) -> FileTask:
@@ -132,8 +134,8 @@ class PathRules:
         labels = self._labels_of(entry.path)
         # If the name does not indicate a language, the first line may, and that language may be switched off.
         allowed = self._languages_on if language is None else None
-        handwritten = said.generated is False
-        rules = rules_digest(self._content_rules, language, allowed, kind, labels, wanted, handwritten)
+        handwritten, plugins = said.generated is False, self._plugins_for(language)
+        rules = rules_digest(self._content_rules, language, allowed, kind, labels, wanted, handwritten, *plugins)
         return FileTask(
             entry.path,
             entry.blob,
@@ -151,6 +153,12 @@ class PathRules:
         if said.language and not is_mapped(path, self._language_map) and (named := language_named(said.language)):
             return named
         return language_of(path, mapping=self._language_map)
+
+    def _plugins_for(self, language: str | None) -> tuple[Hashable, ...]:
+        """Return the plug-ins that may cut a file; any may if its content decides about its language."""
+        if language is None:
+            return tuple(self._plugins.values())
+        return (self._plugins[language],) if language in self._plugins else ()
 
     def _asked(self, path: str) -> tuple[bool, str]:
         """Return whether a pattern with ``!`` asks for the path, and the pattern that excludes it, if any."""
@@ -222,11 +230,13 @@ def _names_skipped(scan: "ScanSettings") -> frozenset[str]:
     return frozenset(reason for reason, is_on in switches.items() if is_on)
 
 
-def _digest_of_settings(settings: "SettingsModel", content_rules: str, ignore_lines: Sequence[str]) -> str:
+def _digest_of_settings(
+    settings: "SettingsModel", content_rules: str, ignore_lines: Sequence[str], plugins: tuple[Hashable, ...]
+) -> str:
     path_rules = [rule.model_dump_json() for rule in settings.path_rules]
     # The settings of the log change no file, but a run must bring the log up to date.
     sections = tuple(section.model_dump_json() for section in (settings.scan, settings.languages, settings.history))
-    return rules_digest(GLOBS_VERSION, content_rules, *sections, *path_rules, *ignore_lines)
+    return rules_digest(GLOBS_VERSION, content_rules, *sections, *path_rules, *ignore_lines, *plugins)
 
 
 @lru_cache(maxsize=4096)

@@ -57,7 +57,10 @@ class CodeChunk:
     end_char: int
     body_start_char: int | None
     masked: Annotated[bool, Field(description="true if a secret in the text was masked")]
-    derived: Annotated[bool, Field(description="true if the text was made from the file, such as the file's summary")]
+    derived: Annotated[
+        bool,
+        Field(description="true if the text was made from the file: a summary of the file, or a cell of a notebook"),
+    ]
     encoding: Annotated[str | None, Field(description="encoding of the file, if not UTF-8")]
     complexity_score: float | None
     stride_info: Annotated[

@@ -204,9 +204,9 @@ def _sabotage(folder, trap: str, cutting: tuple[str, ...] = ("chunk_file", "chun
     """Make every Python with ``folder`` on its path run ``trap`` before it chunks a file, in each way of cutting."""
     traps = (
         f"whole_{name} = reading.{name}\n"
-        f"def {name}(source, settings):\n"
+        f"def {name}(source, *others):\n"
         f"    {trap}\n"
-        f"    return whole_{name}(source, settings)\n"
+        f"    return whole_{name}(source, *others)\n"
         f"reading.{name} = {name}\n"
         for name in cutting
     )
