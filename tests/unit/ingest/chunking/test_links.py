@@ -2,7 +2,7 @@
 
 import pytest
 
-from codequarry.ingest.symbols.links import MAX_LINKS, links_in
+from codequarry.ingest.chunking.links import MAX_LINKS, links_in
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,7 @@ def test_a_link_names_the_paths_that_may_be_meant(language, text, module, names)
         "[a](#below)",
         "[a](../../outside.md)",
         "v1.2.3 and e.g. this",
+        "the method `Store.load`",
         "//example.org/a/b.js",
     ],
 )
