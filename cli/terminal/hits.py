@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from codequarry.cli.terminal.console import count, safe_line, short, write
 from codequarry.shared.control_characters import visible
 from codequarry.shared.identifiers import iter_tokens
+from codequarry.shared.long_lines import shorten_line
 from codequarry.shared.model import COMMIT_DOCUMENTS
 
 if TYPE_CHECKING:
@@ -198,8 +199,9 @@ def excerpt(hit: "Hit", query: str, height: int) -> Excerpt:
     # Only a line feed ends a line, as in git; form feeds and Unicode separators do not. The carriage return of a
     # Windows line ending is not shown.
     lines = [line.removesuffix("\r") for line in hit.text.removesuffix("\n").split("\n")]
-    start = _best_start(lines, {word for word in iter_tokens(query) if len(word) >= MIN_WORD}, height)
-    shown = lines[start : start + height]
+    words = {word for word in iter_tokens(query) if len(word) >= MIN_WORD}
+    start = _best_start(lines, words, height)
+    shown = [shorten_line(line, words) for line in lines[start : start + height]]
     while shown and not shown[-1].strip():
         shown.pop()
     return Excerpt(0 if hit.symbol_type in COMMIT_DOCUMENTS else hit.start_line + start, tuple(shown))
