@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from codequarry.cli.terminal.console import count, safe_line, short, write
 from codequarry.shared.control_characters import visible
 from codequarry.shared.identifiers import iter_tokens
+from codequarry.shared.long_lines import shorten_line
 from codequarry.shared.model import COMMIT_DOCUMENTS
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def excerpt(hit: "Hit", query: str, height: int) -> Excerpt:
     words = {word for word in iter_tokens(query) if len(word) >= MIN_WORD}
     first = _line_of_stride(hit)
     start = first + _best_start(lines[first:], words, height)
-    shown = lines[start : start + height]
+    shown = [shorten_line(line, words) for line in lines[start : start + height]]
     while shown and not shown[-1].strip():
         shown.pop()
     is_numbered = not hit.derived and hit.symbol_type not in COMMIT_DOCUMENTS

@@ -1,5 +1,6 @@
 """Judges a file by its bytes: whether it is text, in which encoding, and whether a program wrote it."""
 
+import codecs
 import re
 from dataclasses import dataclass
 
@@ -45,6 +46,10 @@ _CONTROL = bytes(sorted(set(range(32)) - set(b"\t\n\r\f\x08\x1b"))) + b"\x7f"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _STRANGE = re.compile("[\udc80-\udcff]")
 _NEIGHBOURS = re.compile(rb"[\x80-\xff]{2}")
+_DECLARATION = re.compile(rb"(?:coding[:=]|encoding=|charset=)[ \t]*[\"']?([-\w.]{3,20})")
+_DECLARED_WITHIN = 1_000
+# Encodings that contain ASCII. Others of Python's, such as punycode, take quadratic time.
+_DECLARABLE = re.compile(r"(?:iso8859|cp12|cp9|cp866|koi8|euc|shift_jis|gb|big5|mac|tis|johab|hz)[-_\w]*$")
 _TEXT_CHARACTERS = bytes(sorted({*range(32, 127), *b"\t\n\r\f"}))
 
 _DECORATION = " \t\r\f/*#;%!<>'\"(){}=.|~+-"
@@ -138,12 +143,22 @@ def _decode_other(data: bytes) -> DecodedText | NotText:
         return NotText("binary")
     if _is_damaged_utf8(data):
         return DecodedText(data.decode("utf-8", "replace"), "utf-8")
-    encoding = _detect(data)
+    encoding = _declared(data) or _detect(data)
     try:
         return DecodedText(data.decode(encoding or "cp1252"), encoding or "cp1252")
     except UnicodeDecodeError:
         # Two encodings in one file, or a rare one: what is ASCII can still be found.
         return _as_text(data, "cp1252")
+
+
+def _declared(data: bytes) -> str | None:
+    """Return the encoding that a file names at its top, as Python, Emacs, XML and HTML do, if it is plausible."""
+    found = _DECLARATION.search(data[:_DECLARED_WITHIN])
+    try:
+        name = codecs.lookup(found[1].decode()).name if found else ""
+        return name if _DECLARABLE.match(name) and data.decode(name) else None
+    except (LookupError, UnicodeDecodeError):
+        return None
 
 
 def _is_damaged_utf8(data: bytes) -> bool:

@@ -47,7 +47,7 @@ SKIP_REASONS: dict[str, str] = {
     "too-large": "larger than [scan] max_file_bytes",
     "lfs-pointer": "a pointer to a file in Git LFS",
     "binary": "not text",
-    "undecodable": "its byte order mark names an encoding that it does not have",
+    "undecodable": "text in an unknown encoding",
     "chunker-failed": "the chunker crashed on it or took too long",
     "embedder-refused": "the embedding model permanently refuses one of its chunks",
     "secrets": 'contains a secret ([secrets] action = "skip")',

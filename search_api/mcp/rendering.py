@@ -9,6 +9,7 @@ from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import NOT_REFRESHED, Freshness
 from codequarry.search_api.answers.hits import Hit, HitVariant, HitVersion, SearchAnswer
 from codequarry.shared.control_characters import visible_line
+from codequarry.shared.long_lines import shorten_lines
 from codequarry.shared.model import COMMIT_DOCUMENTS
 
 # Longer hits are truncated, with a note on how to read the rest. Chunks are seldom longer.
@@ -71,7 +72,7 @@ def _place(hit: Hit) -> CodePlace:
         score=hit.score,
         ref=hit.ref,
         commit=hit.commit,
-        text=hit.text,
+        text=shorten_lines(hit.text),
         commit_author=hit.commit_author,
         commit_date=hit.commit_date,
         commit_message=hit.commit_message,
@@ -103,7 +104,7 @@ def _state(entry: Freshness) -> str:
 
 
 def _render_hit(hit: Hit) -> str:
-    lines = _lines(hit.text)
+    lines = _lines(shorten_lines(hit.text))
     head = visible_line(f"{hit.repo} {hit.path}:{hit.start_line}-{hit.end_line}")
     if hit.symbol_type in COMMIT_DOCUMENTS:
         head = _commit_head(hit)
@@ -153,7 +154,9 @@ def _symbol(hit: Hit) -> str | None:
 def render_file(file: FileText) -> str:
     """Return a file's lines with their numbers."""
     width = len(str(file.end_line))
-    numbered = [f"{number:>{width}}  {line}" for number, line in enumerate(_lines(file.text), file.start_line)]
+    numbered = [
+        f"{number:>{width}}  {line}" for number, line in enumerate(_lines(shorten_lines(file.text)), file.start_line)
+    ]
     place = visible_line(f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines}")
     return "\n".join((f"{place} at {file.ref} {file.commit[:12]}", *numbered))
 

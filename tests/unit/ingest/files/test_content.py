@@ -77,6 +77,25 @@ def test_damage_behind_a_byte_order_mark_is_replaced(encoding):
     assert (decoded.encoding, decoded.text) == (encoding, data.decode(encoding, "replace"))
 
 
+@pytest.mark.parametrize(
+    ("first", "encoding"),
+    [
+        ("# -*- coding: iso-8859-2 -*-\n", "iso8859-2"),
+        ('<?xml version="1.0" encoding="windows-1250"?>\n', "cp1250"),
+        ('<html><meta http-equiv="a" content="text/html; charset=iso-8859-2">\n', "iso8859-2"),
+    ],
+)
+def test_a_file_that_names_its_encoding_is_decoded_by_it(first, encoding):
+    text = first + "Ľ ť\n"
+    assert decode(text.encode(encoding)) == DecodedText(text, encoding)
+
+
+@pytest.mark.parametrize("name", ["utf-16", "punycode", "rot13", "zlib_codec", "no-such", "ascii"])
+def test_a_wrong_or_strange_declaration_is_not_followed(name):
+    data = f"# coding: {name}\n# José\n".encode("cp1252")
+    assert decode(data) == DecodedText(data.decode("cp1252"), "cp1252")
+
+
 def test_two_encodings_in_one_file_are_text():
     data = "# größe in Latin-1\n".encode("cp1252") * 9 + "# größe in UTF-8\n".encode() + b"def find(): pass\n"
     decoded = decode(data + b"# \x81\x8d\n")
