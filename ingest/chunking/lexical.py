@@ -10,7 +10,7 @@ def lexical_tokens(chunk: Chunk) -> Tokens:
     """Return the chunk's lexical fields as the stores index them."""
     if chunk.symbol_type in COMMIT_DOCUMENTS:
         return _tokens_of_commit(chunk)
-    names = " ".join(dict.fromkeys(filter(None, (chunk.qualified_name, chunk.symbol_name, *chunk.defines))))
+    names = " ".join(dict.fromkeys(filter(None, (chunk.qualified_name, chunk.symbol_name, *_plain(chunk.defines)))))
     return Tokens(
         symbol=tokenize(names),
         signature=tokenize(chunk.signature or ""),
@@ -18,6 +18,12 @@ def lexical_tokens(chunk: Chunk) -> Tokens:
         doc=tokenize(f"{chunk.doc}\n{chunk.commentary}" if chunk.commentary else chunk.doc),
         body=tokenize(chunk.text),
     )
+
+
+def _plain(defines: tuple[str, ...]) -> list[str]:
+    """Return the names without those that only say where another one is: ``server.port`` beside ``port``."""
+    known = set(defines)
+    return [name for name in defines if "." not in name or name.rpartition(".")[2] not in known]
 
 
 def _tokens_of_commit(chunk: Chunk) -> Tokens:

@@ -10,8 +10,8 @@ from codequarry.ingest.chunking.sections import (
     LITERAL_ROW,
     PARAGRAPH_ROW,
     TABLE_ROW,
-    Document,
     Heading,
+    SectionedText,
     last_parts,
     section_pieces,
 )
@@ -30,7 +30,7 @@ def markdown_pieces(text: SourceText, sizes: Sizes) -> list[Piece]:
     """Cut a Markdown file at its headings."""
     rows = [line.rstrip("\r\n") for line in text.lines]
     costs = _row_costs(rows)
-    return section_pieces(Document(_headings(rows, costs), costs, _mentions), text, sizes)
+    return section_pieces(SectionedText(_headings(rows, costs), costs, _mentions), text, sizes)
 
 
 def _mentions(text: str) -> list[str]:

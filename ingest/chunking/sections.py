@@ -42,7 +42,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class SectionedText:
     """What a markup says about a document: its headings and labels in order, and the cost of a part at each row."""
 
     headings: Sequence[Heading]
@@ -61,7 +61,7 @@ class _Section:
     path: tuple[str, ...] = ()
 
 
-def section_pieces(document: Document, text: SourceText, sizes: Sizes) -> list[Piece]:
+def section_pieces(document: SectionedText, text: SourceText, sizes: Sizes) -> list[Piece]:
     """Cut a document at its headings, and long sections at paragraphs."""
     groups = _grouped(_sections(document.headings), text, sizes)
     ends = [group.row for group in groups[1:]] + [text.rows]
@@ -73,7 +73,7 @@ def section_pieces(document: Document, text: SourceText, sizes: Sizes) -> list[P
     ]
 
 
-def _names_by_row(document: Document) -> dict[int, list[str]]:
+def _names_by_row(document: SectionedText) -> dict[int, list[str]]:
     """Return titles and labels by their rows."""
     names: dict[int, list[str]] = {}
     for heading in document.headings:
@@ -84,7 +84,7 @@ def _names_by_row(document: Document) -> dict[int, list[str]]:
 
 
 def _pieces(
-    section: _Section, end: int, text: SourceText, sizes: Sizes, document: Document, names: dict[int, list[str]]
+    section: _Section, end: int, text: SourceText, sizes: Sizes, document: SectionedText, names: dict[int, list[str]]
 ) -> list[Piece]:
     whole = Piece(
         section.row,

@@ -8,9 +8,9 @@ from codequarry.ingest.chunking.sections import (
     LIST_ITEM,
     LITERAL_ROW,
     PARAGRAPH_ROW,
-    Document,
     Heading,
     Label,
+    SectionedText,
     last_parts,
     section_pieces,
 )
@@ -38,7 +38,7 @@ def asciidoc_pieces(text: SourceText, sizes: Sizes) -> list[Piece]:
     costs = _row_costs(rows)
     labels = _labels(rows, costs)
     headings = _with_attributes(_headings(rows, costs), rows)
-    return section_pieces(Document(headings, costs, _mentions, labels), text, sizes)
+    return section_pieces(SectionedText(headings, costs, _mentions, labels), text, sizes)
 
 
 def _mentions(text: str) -> list[str]:

@@ -52,7 +52,8 @@ class EntryTree:
     @classmethod
     def of(cls, entries: Sequence[Entry], comments: Sequence[bool], text: SourceText) -> "EntryTree":
         """Arrange entries that are in file order; ``comments`` says which rows have nothing but a comment."""
-        ends, parents, starts = [len(entries)] * len(entries), [-1] * len(entries), []
+        ends, parents = [len(entries)] * len(entries), [-1] * len(entries)
+        starts: list[int] = []
         above: list[int] = []
         for index, entry in enumerate(entries):
             while above and entries[above[-1]].depth >= entry.depth:

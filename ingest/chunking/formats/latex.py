@@ -7,9 +7,9 @@ from codequarry.ingest.chunking.sections import (
     BLANK_ROW,
     LIST_ITEM,
     PARAGRAPH_ROW,
-    Document,
     Heading,
     Label,
+    SectionedText,
     last_parts,
     section_pieces,
 )
@@ -54,7 +54,7 @@ def latex_pieces(text: SourceText, sizes: Sizes, path: str) -> list[Piece]:
     else:
         headings = [found for index in range(len(rows)) if not verbatim[index] and (found := _heading(rows, index))]
         labels = _labels(rows, verbatim)
-    return section_pieces(Document(headings, costs, _mentions, labels), text, sizes)
+    return section_pieces(SectionedText(headings, costs, _mentions, labels), text, sizes)
 
 
 def _mentions(text: str) -> list[str]:

@@ -23,11 +23,11 @@ _MAGIC = "%%"
 # More rows before the first cell are metadata; the lines of the first chunk are not true then.
 _MAX_HEAD_ROWS = 100
 
-Cut = Callable[[SourceFile, SourceText, Sizes], list[Piece]]
+CellCut = Callable[[SourceFile, SourceText, Sizes], list[Piece]]
 """Cuts the text of a cell by its language."""
 
 
-def notebook_pieces(source: SourceFile, text: SourceText, sizes: Sizes, cut: Cut) -> list[Piece] | None:
+def notebook_pieces(source: SourceFile, text: SourceText, sizes: Sizes, cut: CellCut) -> list[Piece] | None:
     """Cut a notebook; return None if the file is none, or if its cells are not in rows of their own."""
     notebook = read_notebook(text)
     if notebook is None:
@@ -58,7 +58,7 @@ class _CellCutter:
     source: SourceFile
     text: SourceText
     sizes: Sizes
-    cut: Cut
+    cut: CellCut
     headings: tuple[tuple[int, str], ...] = ()
 
     def pieces(self, notebook: Notebook) -> Iterator[Piece]:

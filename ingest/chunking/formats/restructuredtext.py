@@ -9,9 +9,9 @@ from codequarry.ingest.chunking.sections import (
     LITERAL_ROW,
     PARAGRAPH_ROW,
     TABLE_ROW,
-    Document,
     Heading,
     Label,
+    SectionedText,
     last_parts,
     section_pieces,
 )
@@ -44,7 +44,7 @@ _MARKUP = re.compile(r":[\w:+-]+:`([^`<]*?)(?:\s*<[^`]*>)?`|[`*]|_+(?=\s|$)")
 def restructuredtext_pieces(text: SourceText, sizes: Sizes) -> list[Piece]:
     """Cut a reStructuredText file at its headings."""
     rows = [line.rstrip() for line in text.lines]
-    return section_pieces(Document(_headings(rows), _row_costs(rows), _mentions, _labels(rows)), text, sizes)
+    return section_pieces(SectionedText(_headings(rows), _row_costs(rows), _mentions, _labels(rows)), text, sizes)
 
 
 def _mentions(text: str) -> list[str]:
