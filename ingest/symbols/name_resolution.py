@@ -10,6 +10,8 @@ from codequarry.shared.relations import SUPER, UNKNOWN, Target
 _MAX_LOCALS = 5
 # A longer path is not resolved when someone asks either.
 _MAX_NAMES = 8
+# No file of a repository is this module.
+_BUILT_IN = "<built-in>"
 
 
 class NameResolution:
@@ -27,6 +29,10 @@ class NameResolution:
 
     def reference(self, names: Names, at: int) -> Target | None:
         """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name."""
+        target = self._reference(names, at)
+        return None if target is not None and target.module == _BUILT_IN else target
+
+    def _reference(self, names: Names, at: int) -> Target | None:
         head = names[0]
         if len(names) > 1 or head in self._rules.self_names or head in self._rules.super_names:
             return self.resolve(names, at)
@@ -63,10 +69,13 @@ class NameResolution:
         own = self.scopes.type_around(at)
         if own is None or not own.path:
             return self._unknown(rest)
-        imported = self._lookup(own.path[-1], at) if own.path else None
-        if isinstance(imported, ImportedName) and head in self._rules.self_names:
+        bound = self._lookup(own.path[-1], at) if head in self._rules.self_names else None
+        if isinstance(bound, ImportedName):
             # A block that adds to a type from elsewhere.
-            return _imported(imported, rest)
+            return _imported(bound, rest)
+        if isinstance(bound, Local):
+            # One that adds to every type with a trait.
+            return self._of_local(bound, rest, 0)
         up = (SUPER,) if head in self._rules.super_names else ()
         return Target("scope", "", (*own.path, *up, *rest) if rest else own.path)
 
@@ -87,6 +96,8 @@ class NameResolution:
         """Return what a name means that nothing in the file binds."""
         if names[0] in self._rules.runtime:
             return None
+        if names[0] in self._rules.builtin_types:
+            return Target("import", _BUILT_IN, names)
         if names[0] in self._rules.builtins:
             return self._unknown(names[1:])
         own = self.scopes.type_around(at) if self._rules.sees_members else None

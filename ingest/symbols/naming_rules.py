@@ -149,6 +149,8 @@ class NamingRules:
     """A file names what other files of its package define without an import."""
     builtins: frozenset[str] = frozenset()
     """Names that refer to nothing in a repository."""
+    builtin_types: frozenset[str] = frozenset()
+    """Names of built-in types, so that what has such a type has no members in a repository."""
     runtime: frozenset[str] = frozenset()
     """Names of the runtime whose members refer to nothing in a repository either, such as ``console``."""
     declaring: frozenset[str] = frozenset()

@@ -135,7 +135,7 @@ def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:
 
 
 @lru_cache(maxsize=65_536)
-def _rust_file(path: str) -> str:
+def rust_file(path: str) -> str:
     """Return the module of a Rust file: its path without the ending, or its folder for ``mod.rs`` and the like."""
     folder, _, file = path.rpartition("/")
     stem = file.removesuffix(".rs")
@@ -145,9 +145,9 @@ def _rust_file(path: str) -> str:
 def _rust(module: str, names: Names, found: DefinedSymbol) -> float:
     head, _, rest = module.partition("::")
     inside = (*rest.split("::"), *names) if rest else names
-    if inside[-1] != found.path[-1]:
+    if inside[-len(found.path) :] != found.path:
         return 0.0
-    own = "/".join(filter(None, (_rust_file(found.place.path), *found.path)))
+    own = "/".join(filter(None, (rust_file(found.place.path), *found.path)))
     wanted = "/".join(inside)
     if head.startswith("./"):
         return EXACT if own == "/".join(filter(None, (head[2:], wanted))) else 0.0

@@ -52,7 +52,8 @@ class Resolver:
 
     def _best(self, found: Sequence[Resolved], written: WrittenReference) -> list[Resolved]:
         unique: dict[tuple[str, str, int], Resolved] = {}
-        for item in sorted(found, key=lambda item: -item.confidence):
+        kind = written.reference.kind
+        for item in sorted(found, key=lambda item: (-item.confidence, not _suits(kind, item.symbol))):
             place = item.symbol.place
             unique.setdefault((place.repo, place.path, item.symbol.definition.line), item)
         return list(unique.values())
@@ -95,7 +96,10 @@ class Resolver:
             (module_match(target.module, names[:cut], symbol, place, self._packages(symbol.place.repo)), cut, symbol)
             for cut in range(1, len(names) + 1)
             for symbol in self._table.named(names[cut - 1])
-            if symbol.place.family == place.family
+            if _ends_alike(symbol.path, names[:cut])
+            and symbol.place.family == place.family
+            # The declaration of a Rust module, whose names are in another file.
+            and (cut == len(names) or symbol.definition.symbol_kind != "module" or place.family != "rust")
         ]
         best = max((score for score, _, _ in matches), default=0.0)
         # A module itself is surer than a name that a module above it may pass on.
@@ -156,6 +160,10 @@ class Resolver:
             found = [item for item in found if not item.symbol.is_alias]
             return [*self._follow(found, names, depth), *self._behind(aliases, names, depth)]
         for index, name in enumerate(names):
+            if name.isdigit():
+                # What a struct or variant holds without a name.
+                found = [inner for item in found for inner in self._inside(item, depth)]
+                continue
             types = [owner for item in found for owner in self._types(item, depth)]
             if name == SUPER:
                 found = [parent for owner in types for parent in self._parents(owner, depth)]
@@ -181,16 +189,45 @@ class Resolver:
 
     def _lost(self, found: Sequence[Resolved], types: Sequence[Resolved], names: Sequence[str]) -> list[Resolved]:
         """Return the candidates by name alone if the type of what the names begin with is not known."""
-        if types or not found:
+        if types:
+            return self._of_traits(types[0].symbol.place, names[-1]) if _family(types) == "rust" else []
+        if not found:
             return []
         known = all(item.symbol.definition.type is not None for item in found)
         return [] if known else self._by_name((UNKNOWN, names[-1]), found[0].symbol.place, 0)
+
+    def _of_traits(self, place: FilePlace, name: str) -> list[Resolved]:
+        """Return the methods of traits with a name, for a type of which it is not known which traits it implements."""
+        if name in BUILTIN_MEMBERS["rust"]:
+            return []
+        found = [
+            symbol
+            for symbol in self._table.named(name)
+            if symbol.place.repo == place.repo and symbol.definition.symbol_type == "method"
+            for trait in self._table.named(symbol.path[-2])
+            if trait.definition.symbol_type == "interface" and trait.place == symbol.place
+        ]
+        confidence = CONFIDENCE["unique_name"] if len(found) == 1 else CONFIDENCE["name"] / max(len(found), 1)
+        found_by: FoundBy = "unique_name" if len(found) == 1 else "name"
+        return [Resolved(symbol, confidence, found_by) for symbol in found[:_MAX_BY_NAME]]
 
     def _types(self, item: Resolved, depth: int) -> list[Resolved]:
         """Return a type itself, or the types of what a function returns or a variable holds."""
         symbol = item.symbol
         if symbol.has_members:
             return [item]
+        if symbol.definition.symbol_kind == "variant" and len(symbol.path) > 1:
+            return self._in_file(symbol.path[:-1], symbol.place, depth)
+        return self._behind_type(item, depth)
+
+    def _inside(self, item: Resolved, depth: int) -> list[Resolved]:
+        is_holder = item.symbol.has_members or item.symbol.definition.symbol_kind == "variant"
+        holders = [item] if is_holder else self._types(item, depth)
+        return [inner for holder in holders for inner in self._behind_type(holder, depth)]
+
+    def _behind_type(self, item: Resolved, depth: int) -> list[Resolved]:
+        """Return the types that the declared type of a function or variable means."""
+        symbol = item.symbol
         if symbol.definition.type is None:
             return []
         found = self._target(symbol.definition.type, symbol.place, depth + 1)
@@ -239,10 +276,28 @@ def _family(found: Sequence[Resolved]) -> str:
     return found[0].symbol.place.family
 
 
+def _ends_alike(path: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether the shorter of two paths ends the longer one: else no module makes them mean the same."""
+    shorter = min(len(path), len(names))
+    return path[-shorter:] == names[-shorter:]
+
+
+def _suits(kind: str, symbol: DefinedSymbol) -> bool:
+    """Return whether a reference of a kind is more likely to mean a symbol than a field or method of the same name."""
+    is_function = symbol.definition.symbol_type in {"function", "method"}
+    return is_function if kind == "call" else not is_function if kind == "mention" else True
+
+
+def _crate(place: FilePlace) -> str:
+    return place.path.rpartition("/src/")[0]
+
+
 def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
     """Return whether a member belongs to a type: in its file, or in a file that may add to it."""
     if member.place == type_.place:
         return member.path[:-1] == type_.path
     if member.place.family == "go":
         return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
+    if member.place.family == "rust" and _crate(member.place) != _crate(type_.place):
+        return False
     return member.place.family in {"rust", "c", "c#", "ruby"} and member.place.repo == type_.place.repo

@@ -21,20 +21,17 @@ _QUERY = """
 (field_initializer field: (field_identifier)) @keyed
 [(closure_expression) (block) (match_arm) (for_expression) (if_expression) (while_expression)] @scope
 (impl_item) @container
-(mod_item !body) @names_import
+(mod_item !body name: (identifier) @property) @names_import
 (use_declaration (visibility_modifier)) @passed_on
 (type_parameter name: (type_identifier) @local)
 (const_parameter name: (identifier) @local)
 (parameter pattern: (identifier) @local)
-(parameter pattern: (_ (identifier) @local))
 (closure_parameters (identifier) @local)
-(closure_parameters (_ (identifier) @local))
 (closure_parameters (parameter pattern: (identifier) @local))
 (let_declaration pattern: (identifier) @local)
 (let_condition pattern: (identifier) @local)
 (for_expression pattern: (identifier) @local)
 (tuple_pattern (identifier) @local)
-(tuple_pattern (_ (identifier) @local))
 (slice_pattern (identifier) @local)
 (tuple_struct_pattern type: (_) (identifier) @local)
 (ref_pattern (identifier) @local)
@@ -61,6 +58,8 @@ _QUERY = """
 (reference_expression value: (identifier) @mention)
 (match_pattern (identifier) @mention)
 (block (identifier) @mention)
+(or_pattern (identifier) @mention)
+(index_expression (identifier) @mention)
 (macro_invocation (token_tree) @tokens)
 (block (call_expression
   function: [(identifier) @returned (scoped_identifier name: (identifier) @returned)
@@ -252,7 +251,7 @@ def _matched(name: Node, data: bytes) -> Names | None:
             variant = taken.child_by_field_name("type")
             names = _names_of(variant, data) if variant is not None else None
             if names is None or names[-1] not in _VARIANTS:
-                return names if names != ("Err",) else None
+                return (*names, "0") if names and names != ("Err",) else None
         elif taken.type not in _PATTERNS:
             return _source(node, taken, data)
         node, taken = taken, taken.parent
@@ -289,6 +288,12 @@ def _closure_argument(parameters: Node, data: bytes) -> Names | None:
     if field is None or value is None or text_of(field, data) not in _WITH_CLOSURE:
         return None
     return _names_of(value, data)
+
+
+def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
+    if node.type == "mod_item" and node.child_by_field_name("body") is None:
+        return DefinitionKind("module", "block", binds=False)
+    return kind
 
 
 def _container_of(node: Node, data: bytes) -> Names:
@@ -341,6 +346,7 @@ RUST_NAMES = NamingRules(
         "enum_variant": DefinitionKind("variant", "block", has_members=True),
         "field_declaration": DefinitionKind("field", "block"),
     },
+    kind_of=_kind_of,
     names_of=_names_of,
     type_of=_type_of,
     container_of=_container_of,
@@ -362,6 +368,9 @@ RUST_NAMES = NamingRules(
         " PartialEq Ord PartialOrd Hash Iterator IntoIterator DoubleEndedIterator ExactSizeIterator Extend From Into"
         " TryFrom TryInto AsRef AsMut ToOwned ToString Fn FnMut FnOnce Send Sync Sized Unpin derive test cfg_attr"
         " inline must_use allow deny warn doc ignore should_panic non_exhaustive repr".split()
+    ),
+    builtin_types=frozenset(
+        "bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 String Vec HashMap".split()
     ),
     declaring=frozenset(
         "let_declaration let_condition parameter closure_parameters match_pattern type_parameter".split()
