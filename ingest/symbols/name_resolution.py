@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names, NamingRules
 from codequarry.ingest.symbols.scopes import Binding, Defined, Local, ScopeTree
-from codequarry.shared.relations import SUPER, UNKNOWN, Target
+from codequarry.shared.relations import OWN_TYPE, SUPER, UNKNOWN, Target
 
 # `a = b.c(); d = a.e(); f = d.g()`: a longer chain of locals says little that is certain.
 _MAX_LOCALS = 5
 # A longer path is not resolved when someone asks either.
 _MAX_NAMES = 8
+# Targets list the modules of which every name is imported; more say little.
+_MAX_STARS = 20
 # No file of a repository is this module.
 _BUILT_IN = "<built-in>"
 
@@ -25,7 +27,7 @@ class NameResolution:
         self.scopes = scopes
         self._rules = rules
         self._own_module = own_module
-        self._stars = "|".join(stars)
+        self._stars = "|".join(stars[:_MAX_STARS])
 
     def reference(self, names: Names, at: int) -> Target | None:
         """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name."""
@@ -101,6 +103,9 @@ class NameResolution:
         if names[0] in self._rules.builtins:
             return self._unknown(names[1:])
         own = self.scopes.type_around(at) if self._rules.sees_members else None
+        if self._rules.sees_included:
+            mark = OWN_TYPE + "::".join(own.path) if own is not None and own.path else ""
+            return Target("import", "|".join(filter(None, (mark, self._stars))), names)
         if own is not None and own.path and len(names) == 1:
             return Target("scope", "", (*own.path, *names))
         found = self._in_written_module(names, at)

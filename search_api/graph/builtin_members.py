@@ -8,6 +8,12 @@ def _names(*lines: str) -> frozenset[str]:
 
 
 BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
+    "c": _names(
+        "append assign at back begin c_str capacity clear close compare count data emplace emplace_back empty end erase",
+        "fail find find_first_of first flush front get good insert join key length load lock lower_bound next open pop",
+        "pop_back pop_front push push_back push_front read release replace reserve reset resize rfind second seek size",
+        "store str substr swap top unlock upper_bound value wait what write",
+    ),
     "go": _names(
         "Add Cap Close Cleanup Copy Context Done Elem Err Error Errorf Exit Fatal Fatalf Field Flush Format Get Header",
         "Helper Index Int Interface Kind Len Load Lock Log Logf Marshal Name Next Now Open Parse Print Printf Println",
@@ -57,6 +63,7 @@ BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
 
 # Methods of built-in containers that give an element, or the container again.
 ELEMENT_MEMBERS: Mapping[str, frozenset[str]] = {
+    "c": _names("at back begin cbegin cend data emplace_back end find front get lock rbegin release top value second"),
     "rust": _names(
         "as_deref as_deref_mut as_mut as_ref borrow borrow_mut by_ref chain clone cloned collect copied default drain",
         "entry err expect filter first get get_mut get_or_insert_with insert into into_inner into_iter iter iter_mut last",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from codequarry.search_api.graph.definitions import DefinedSymbol
+from codequarry.shared.relations import OWN_TYPE
 
 # Stands after a module of JavaScript or TypeScript whose default export the first name means.
 _DEFAULT = "#default"
@@ -158,13 +159,16 @@ def _rust(module: str, names: Names, found: DefinedSymbol) -> float:
     return EXACT if is_above else 0.0
 
 
+def includes(module: str, path: str) -> bool:
+    """Return whether one of the files that a target's module lists is a C or C++ file, or the header of one."""
+    own, stem = f"/{path}", _stem(path).rpartition("/")[2]
+    headers = [header for header in module.split("|") if not header.startswith(OWN_TYPE)]
+    return any(own.endswith(f"/{header}") or _stem(header).rpartition("/")[2] == stem for header in headers if header)
+
+
 def _c(module: str, names: Names, found: DefinedSymbol) -> float:
-    if found.path[-len(names) :] != names:
-        return 0.0
-    header, stem = re.sub(r"^(?:\.\.?/)+", "", module), _stem(found.place.path)
-    if f"/{found.place.path}".endswith(f"/{header}"):
-        return EXACT
-    return SUFFIX if header and stem.rpartition("/")[2] == _stem(header).rpartition("/")[2] else 0.0
+    """Any file may define a name; which of several is nearest is decided by the place of the reference."""
+    return EXACT if found.path[-len(names) :] == names else 0.0
 
 
 def _by_tail(module: str, names: Names, found: DefinedSymbol) -> float:

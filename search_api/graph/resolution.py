@@ -6,7 +6,8 @@ from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import STARS, SUFFIX, match, readings
+from codequarry.search_api.graph.linkage import is_visible, nearest, own_type
+from codequarry.search_api.graph.modules import STARS, SUFFIX, includes, match, readings
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -21,6 +22,8 @@ _INHERITED = 0.97
 _BUILTIN_MEMBER = 0.25
 # An element of a built-in container, whose type counts as that of its elements.
 _ELEMENT = 0.95
+# A prototype of what is defined elsewhere.
+_PROTOTYPE = 0.95
 # Types above a type that are looked through, and types that a path of names passes.
 _MAX_DEPTH = 8
 # More candidates by name alone say nothing.
@@ -61,6 +64,8 @@ class Resolver:
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > _MAX_DEPTH or not target.names:
             return []
+        if place.family == "c" and target.names[0] != UNKNOWN:
+            return self._in_c(target, place, depth)
         if target.origin == "scope":
             return self._in_file(target.names, place, depth)
         if target.origin == "name":
@@ -81,6 +86,52 @@ class Resolver:
             if here:
                 return self._follow(here, names[cut:], depth)
         return []
+
+    def _in_c(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
+        """Look in the type around the place, then in the file, and then among all that a linker would see."""
+        names = target.names
+        own = own_type(target.module)
+        if own and depth < _MAX_DEPTH:
+            type_ = self._in_c(Target("scope", "", own), place, depth + 1)
+            members = [member for owner in type_[:1] for member in self._members(owner, names[0], depth)]
+            if members:
+                return self._follow(members, names[1:], depth)
+        for cut in range(len(names), 0, -1):
+            head = tuple(names[:cut])
+            if names[cut - 1] == SUPER or not self._table.has_read(head[-1:]):
+                continue
+            found = [
+                symbol
+                for symbol in self._table.named(head[-1])
+                if symbol.path[-cut:] == head and is_visible(symbol, place)
+            ]
+            if target.origin != "scope":
+                # A bare name is no member of a type, but may be in a namespace that the file uses.
+                found = [symbol for symbol in found if cut > 1 or not self._is_in_type(symbol)]
+            if found:
+                near = nearest(found, target.module, place)
+                return self._follow(self._linked(near, target, place), names[cut:], depth)
+        return []
+
+    def _is_in_type(self, symbol: DefinedSymbol) -> bool:
+        if len(symbol.path) < 2:
+            return False
+        outer = self._table.named(symbol.path[-2])
+        return any(owner.has_members and owner.definition.symbol_type in {"class", "interface"} for owner in outer)
+
+    def _linked(self, near: Sequence[DefinedSymbol], target: Target, place: FilePlace) -> list[Resolved]:
+        bodies = [symbol for symbol in near if symbol.definition.symbol_kind != "prototype"] or list(near)
+        files = {symbol.place.path for symbol in bodies}
+        found_by: FoundBy = "import" if includes(target.module, bodies[0].place.path) else "unique_name"
+        if bodies[0].place == place:
+            found_by = "scope"
+        elif len(files) > 1 and found_by != "import":
+            found_by = "name"
+        share = 1 if found_by != "name" else len(files)
+        return [
+            Resolved(symbol, CONFIDENCE[found_by] / share * (1 if symbol in bodies else _PROTOTYPE), found_by)
+            for symbol in near
+        ]
 
     def _in_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         for module, names in readings(place.family, target.module, target.names):
