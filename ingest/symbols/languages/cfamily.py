@@ -21,11 +21,16 @@ _QUERY = """
   (pointer_declarator declarator: (identifier) @property)))))
 (translation_unit (declaration declarator: (pointer_declarator declarator: (_ declarator: (identifier) @property))))
 (translation_unit (declaration declarator: (array_declarator declarator: (_ declarator: (identifier) @property))))
+(translation_unit (declaration declarator: (init_declarator declarator: (_ declarator: (_ declarator: (identifier)
+  @property)))))
 (linkage_specification (declaration_list (declaration declarator: [(identifier) @property
   (_ declarator: (identifier) @property)])))
-(preproc_if (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)]))
-(preproc_ifdef (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)]))
-(preproc_else (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)]))
+(preproc_if (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)
+  (_ declarator: (_ declarator: (identifier) @property))]))
+(preproc_ifdef (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)
+  (_ declarator: (_ declarator: (identifier) @property))]))
+(preproc_else (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)
+  (_ declarator: (_ declarator: (identifier) @property))]))
 (field_declaration declarator: (_ declarator: (_ declarator: (field_identifier) @property)))
 (field_declaration declarator: (function_declarator declarator: (parenthesized_declarator
   (pointer_declarator declarator: (field_identifier) @property))))
@@ -62,7 +67,12 @@ _CPP_QUERY = """
 (lambda_expression) @scope
 (namespace_definition name: (namespace_identifier) @property)
 (namespace_definition name: (nested_namespace_specifier (namespace_identifier) @property .))
-(declaration_list (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)]))
+(declaration_list (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)
+  (_ declarator: (_ declarator: (identifier) @property))]))
+(declaration declarator: (_ declarator: (qualified_identifier name: (identifier) @property)))
+(declaration declarator: (_ declarator: (_ declarator: (qualified_identifier name: (identifier) @property))))
+[(class_specifier name: (template_type name: (type_identifier) @property) body: (_))
+  (struct_specifier name: (template_type name: (type_identifier) @property) body: (_))]
 (field_declaration declarator: (_ (field_identifier) @property))
 (reference_declarator (function_declarator declarator: (field_identifier) @property))
 (optional_parameter_declaration declarator: [(identifier) @local (_ declarator: (identifier) @local)])
@@ -203,8 +213,13 @@ def _owner_of(node: Node, data: bytes) -> Names:
     if node.type == "namespace_definition":
         name = node.child_by_field_name("name")
         return tuple(text_of(child, data) for child in name.named_children[:-1]) if name is not None else ()
-    declarator = _declared_function(node) if node.type in _FUNCTIONS else None
-    name = declarator.child_by_field_name("declarator") if declarator is not None else None
+    name = node.child_by_field_name("declarator") if node.type in _FUNCTIONS else None
+    for _ in range(_MAX_DECLARATORS):
+        if name is None or name.type == "qualified_identifier":
+            break
+        name = name.child_by_field_name("declarator") or (
+            first_child(name) if name.type == "reference_declarator" else None
+        )
     if name is None or name.type != "qualified_identifier":
         return ()
     owner: Names = ()
