@@ -20,6 +20,8 @@ Origin = Literal["scope", "import", "package", "name"]
 
 SUPER = "^"
 """Among the names of a target: the types that the type before it inherits from."""
+OWN_TYPE = "="
+"""Before a module of a target: the path of the type around the place, of which the first name may be a member."""
 UNKNOWN = "?"
 """As the first name of a target: an expression whose type the file does not show."""
 

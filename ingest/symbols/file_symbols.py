@@ -152,6 +152,11 @@ def _scopes(named: Sequence[_Named], captures: Captures, rules: NamingRules, dat
             key = (found.node.start_byte, found.node.end_byte)
             if key not in own:
                 own[key] = found
+                if found.owner and rules.sees_members:
+                    # The body of a method that stands outside of its type sees the type's members.
+                    scopes.append(Scope(*key, found.owner, of_members=True))
+                    scopes.append(Scope(*key, (found.name,), of_members=False))
+                    continue
                 scopes.append(
                     Scope(
                         *key,
@@ -177,8 +182,10 @@ def _outside(found: _Named, tree: ScopeTree) -> Scope:
     scope = tree.around(found.at)
     if found.of_self:
         return tree.type_around(found.at) or scope
-    if (found.kind.has_members or found.kind.has_locals) and scope.start == found.node.start_byte and scope.parent:
-        return scope.parent
+    if found.kind.has_members or found.kind.has_locals:
+        start, end = found.node.start_byte, found.node.end_byte
+        while scope.parent is not None and (scope.start, scope.end) == (start, end):
+            scope = scope.parent
     return scope
 
 
@@ -202,7 +209,9 @@ def _bind(
         if item.kind.word == "constructor":
             continue
         scope = tree.members_of(item.path[:-1]) if item.owner else _outside(item, tree)
-        if scope is not None and item.kind.binds:
+        # The name of a constructor means its type.
+        is_constructor = rules.sees_included and item.path[-2:] == (item.name, item.name)
+        if scope is not None and item.kind.binds and not is_constructor:
             scope.bindings.setdefault(item.name, Defined(item.path))
     _bind_locals(tree, captures, rules, data)
     return tuple(stars)
@@ -310,7 +319,11 @@ class _Expressions:
 
     def __init__(self, captures: Captures, rules: NamingRules) -> None:
         # Going up from a node takes far longer than to look up what the query has captured.
-        self._ends = {node.end_byte: node for node in captures.get("qualified", ())}
+        self._ends: dict[int, Node] = {}
+        for node in captures.get("qualified", ()):
+            known = self._ends.get(node.end_byte)
+            if known is None or node.start_byte < known.start_byte:
+                self._ends[node.end_byte] = node
         self._starts = {node.start_byte: node for node in captures.get("keyed", ())}
         self.rules = rules
 

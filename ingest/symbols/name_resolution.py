@@ -4,12 +4,16 @@ from collections.abc import Sequence
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names, NamingRules
 from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
-from codequarry.shared.relations import SUPER, UNKNOWN, Target
+from codequarry.shared.relations import OWN_TYPE, SUPER, UNKNOWN, Target
 
 # `a = b.c(); d = a.e(); f = d.g()`: a longer chain of locals says little that is certain.
 _MAX_LOCALS = 5
 # A longer path is not resolved when someone asks either.
 _MAX_NAMES = 8
+# Targets list the modules of which every name is imported; more say little.
+_MAX_STARS = 20
+# No file of a repository is this module.
+_BUILT_IN = "<built-in>"
 
 
 class NameResolution:
@@ -21,13 +25,17 @@ class NameResolution:
         self.scopes = scopes
         self._rules = rules
         self._own_module = own_module
-        self._stars = "|".join(stars)
+        self._stars = "|".join(stars[:_MAX_STARS])
 
     def reference(self, names: Names, at: int, *, of_head: bool = False) -> Target | None:
         """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name.
 
         With ``of_head``, it stands in the head of a type, where the members of the type are not yet known.
         """
+        target = self._reference(names, at, of_head=of_head)
+        return None if target is not None and target.module == _BUILT_IN else target
+
+    def _reference(self, names: Names, at: int, *, of_head: bool) -> Target | None:
         head, rules = names[0], self._rules
         if len(names) > 1:
             return self.resolve(names, at, of_head=of_head)
@@ -73,10 +81,13 @@ class NameResolution:
             return Target("scope", "", (*beside.path, *rest[1:]))
         if own is None or not own.path:
             return self._unknown(rest)
-        imported = self._lookup(own.path[-1], at) if own.path else None
-        if isinstance(imported, ImportedName) and head in self._rules.self_names:
+        bound = self._lookup(own.path[-1], at) if head in self._rules.self_names else None
+        if isinstance(bound, ImportedName):
             # A block that adds to a type from elsewhere.
-            return _imported(imported, rest)
+            return _imported(bound, rest)
+        if isinstance(bound, Local):
+            # One that adds to every type with a trait.
+            return self._of_local(bound, rest, 0)
         up = (SUPER,) if head in self._rules.super_names else ()
         return Target("scope", "", (*own.path, *up, *rest) if rest else own.path)
 
@@ -97,9 +108,14 @@ class NameResolution:
         """Return what a name means that nothing in the file binds."""
         if names[0] in self._rules.runtime:
             return None
+        if names[0] in self._rules.builtin_types:
+            return Target("import", _BUILT_IN, names)
         if names[0] in self._rules.builtins:
             return self._unknown(names[1:])
         own = self._type_around(at, of_head=of_head) if self._rules.sees_members else None
+        if self._rules.sees_included:
+            mark = OWN_TYPE + "::".join(own.path) if own is not None and own.path else ""
+            return Target("import", "|".join(filter(None, (mark, self._stars))), names)
         modules = self._modules_of(names) if self._rules.sees_package else ""
         if own is not None and own.path and (modules or len(names) == 1):
             return Target("scope", modules, (*own.path, *names))

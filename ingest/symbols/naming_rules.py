@@ -153,6 +153,10 @@ class NamingRules:
     """A file names what other files of its package define without an import."""
     builtins: frozenset[str] = frozenset()
     """Names that refer to nothing in a repository."""
+    sees_included: bool = False
+    """A name that a file does not define is a member of the type around it or of a file that it includes, or global."""
+    builtin_types: frozenset[str] = frozenset()
+    """Names of built-in types, so that what has such a type has no members in a repository."""
     runtime: frozenset[str] = frozenset()
     """Names of the runtime whose members refer to nothing in a repository either, such as ``console``."""
     declaring: frozenset[str] = frozenset()

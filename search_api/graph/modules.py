@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from codequarry.search_api.graph.definitions import DefinedSymbol
+from codequarry.shared.relations import OWN_TYPE
 
 # After "#" stands what of a module of JavaScript or TypeScript is meant: the default export, or the file itself.
 # Stands after a module of which the file itself is meant.
@@ -159,7 +160,7 @@ def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:
 
 
 @lru_cache(maxsize=65_536)
-def _rust_file(path: str) -> str:
+def rust_file(path: str) -> str:
     """Return the module of a Rust file: its path without the ending, or its folder for ``mod.rs`` and the like."""
     folder, _, file = path.rpartition("/")
     stem = file.removesuffix(".rs")
@@ -169,9 +170,9 @@ def _rust_file(path: str) -> str:
 def _rust(module: str, names: Names, found: DefinedSymbol) -> float:
     head, _, rest = module.partition("::")
     inside = (*rest.split("::"), *names) if rest else names
-    if inside[-1] != found.path[-1]:
+    if inside[-len(found.path) :] != found.path:
         return 0.0
-    own = "/".join(filter(None, (_rust_file(found.place.path), *found.path)))
+    own = "/".join(filter(None, (rust_file(found.place.path), *found.path)))
     wanted = "/".join(inside)
     if head.startswith("./"):
         return EXACT if own == "/".join(filter(None, (head[2:], wanted))) else 0.0
@@ -182,13 +183,16 @@ def _rust(module: str, names: Names, found: DefinedSymbol) -> float:
     return EXACT if is_above else 0.0
 
 
+def includes(module: str, path: str) -> bool:
+    """Return whether one of the files that a target's module lists is a C or C++ file, or the header of one."""
+    own, stem = f"/{path}", _stem(path).rpartition("/")[2]
+    headers = [header for header in module.split("|") if not header.startswith(OWN_TYPE)]
+    return any(own.endswith(f"/{header}") or _stem(header).rpartition("/")[2] == stem for header in headers if header)
+
+
 def _c(module: str, names: Names, found: DefinedSymbol) -> float:
-    if found.path[-len(names) :] != names:
-        return 0.0
-    header, stem = re.sub(r"^(?:\.\.?/)+", "", module), _stem(found.place.path)
-    if f"/{found.place.path}".endswith(f"/{header}"):
-        return EXACT
-    return SUFFIX if header and stem.rpartition("/")[2] == _stem(header).rpartition("/")[2] else 0.0
+    """Any file may define a name; which of several is nearest is decided by the place of the reference."""
+    return EXACT if found.path[-len(names) :] == names else 0.0
 
 
 def _by_tail(module: str, names: Names, found: DefinedSymbol) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace
-from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, go_exports, match
+from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, go_exports, match, rust_file
 
 MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml")
 """File names of manifests. Java's and Kotlin's packages are unique by convention and need none."""
@@ -83,9 +83,9 @@ def module_match(
     ``packages`` are those of the definition's repository. A definition in another repository must be in a package
     that the module names.
     """
-    packages = list(packages)
+    packages = [package for package in packages if package.family == place.family]
     declared = max((_package_match(module, names, found, package) for package in packages), default=0.0)
-    if place.family == "go" and not module.startswith("./") and any(package.family == "go" for package in packages):
+    if place.family == "go" and not module.startswith("./") and packages:
         # The paths of Go's packages are known exactly; the end of another module's path may look the same.
         is_vendored = found.place.repo == place.repo and found.place.folder.endswith(f"vendor/{module}")
         return EXACT if is_vendored and go_exports(names, found) else declared
@@ -93,13 +93,16 @@ def module_match(
         beside = ".".join(filter(None, (*place.folder.split("/"), module)))
         # Scripts import the modules in their own folder.
         is_beside = place.family == "python" and match(beside, names, found) == EXACT
+        if place.family == "rust" and module[:1] not in {".", "~"}:
+            # `use shapes::Circle` beside `mod shapes;`, where no crate has the name.
+            is_beside = match(f"./{rust_file(place.path)}::{module}", names, found) == EXACT
         return max(declared, SUFFIX if is_beside else 0.0, match(module, names, found))
     # Names of Java's packages begin with a domain, so that no two repositories share them.
     return match(module, names, found) if found.place.family == "jvm" else declared
 
 
 def _package_match(module: str, names: Names, found: DefinedSymbol, package: DeclaredPackage) -> float:
-    if package.family != found.place.family or not _is_inside(found.place.path, package.folder):
+    if not _is_inside(found.place.path, package.folder):
         return 0.0
     if package.family == "python":
         first = (module or names[0]).partition(".")[0]

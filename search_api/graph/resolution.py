@@ -6,7 +6,8 @@ from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, meant_file, readings
+from codequarry.search_api.graph.linkage import is_visible, nearest, own_type
+from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, includes, match, meant_file, readings
 from codequarry.search_api.graph.overloads import misfit
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
@@ -22,6 +23,8 @@ _INHERITED = 0.97
 _BUILTIN_MEMBER = 0.25
 # An element of a built-in container, whose type counts as that of its elements.
 _ELEMENT = 0.95
+# A prototype of what is defined elsewhere.
+_PROTOTYPE = 0.95
 # Types above a type that are looked through, and types that a path of names passes.
 _MAX_DEPTH = 8
 # Overloads, and the declarations of a type for several platforms, are followed together.
@@ -52,13 +55,19 @@ class Resolver:
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
         found = self._target(written.reference.target, written.place, 0)
-        return _distinct(
-            sorted(found, key=lambda item: (-item.confidence, misfit(item.symbol, written), _distance(item, written)))
-        )
+        kind = written.reference.kind
+
+        def order(item: Resolved) -> tuple[object, ...]:
+            suits = _suits(kind, item.symbol)
+            return -item.confidence, not suits, misfit(item.symbol, written), _distance(item, written)
+
+        return _distinct(sorted(found, key=order))
 
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > _MAX_DEPTH or not target.names:
             return []
+        if place.family == "c" and target.names[0] != UNKNOWN:
+            return self._in_c(target, place, depth)
         if target.origin == "scope":
             return self._in_file(target, place, depth)
         if target.origin == "name":
@@ -97,6 +106,52 @@ class Resolver:
                 return found
         return self._in_module(Target("package", target.module, names), place, depth)
 
+    def _in_c(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
+        """Look in the type around the place, then in the file, and then among all that a linker would see."""
+        names = target.names
+        own = own_type(target.module)
+        if own and depth < _MAX_DEPTH:
+            type_ = self._in_c(Target("scope", "", own), place, depth + 1)
+            members = [member for owner in type_[:1] for member in self._members(owner, names[0], depth)]
+            if members:
+                return self._follow(members, names[1:], depth)
+        for cut in range(len(names), 0, -1):
+            head = tuple(names[:cut])
+            if names[cut - 1] == SUPER or not self._table.has_read(head[-1:]):
+                continue
+            found = [
+                symbol
+                for symbol in self._table.named(head[-1])
+                if symbol.path[-cut:] == head and is_visible(symbol, place)
+            ]
+            if target.origin != "scope":
+                # A bare name is no member of a type, but may be in a namespace that the file uses.
+                found = [symbol for symbol in found if cut > 1 or not self._is_in_type(symbol)]
+            if found:
+                near = nearest(found, target.module, place)
+                return self._follow(self._linked(near, target, place), names[cut:], depth)
+        return []
+
+    def _is_in_type(self, symbol: DefinedSymbol) -> bool:
+        if len(symbol.path) < 2:
+            return False
+        outer = self._table.named(symbol.path[-2])
+        return any(owner.has_members and owner.definition.symbol_type in {"class", "interface"} for owner in outer)
+
+    def _linked(self, near: Sequence[DefinedSymbol], target: Target, place: FilePlace) -> list[Resolved]:
+        bodies = [symbol for symbol in near if symbol.definition.symbol_kind != "prototype"] or list(near)
+        files = {symbol.place.path for symbol in bodies}
+        found_by: FoundBy = "import" if includes(target.module, bodies[0].place.path) else "unique_name"
+        if bodies[0].place == place:
+            found_by = "scope"
+        elif len(files) > 1 and found_by != "import":
+            found_by = "name"
+        share = 1 if found_by != "name" else len(files)
+        return [
+            Resolved(symbol, CONFIDENCE[found_by] / share * (1 if symbol in bodies else _PROTOTYPE), found_by)
+            for symbol in near
+        ]
+
     def _in_module(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         for module, names in readings(place.family, target.module, target.names):
             found = self._in_one_module(replace(target, module=module, names=names), place, depth)
@@ -111,7 +166,10 @@ class Resolver:
             (module_match(target.module, names[:cut], symbol, place, self._packages(symbol.place.repo)), cut, symbol)
             for cut in range(1, len(names) + 1)
             for symbol in self._table.named(names[cut - 1])
-            if symbol.place.family == place.family
+            if _ends_alike(symbol.path, names[:cut])
+            and symbol.place.family == place.family
+            # The declaration of a Rust module, whose names are in another file.
+            and (cut == len(names) or symbol.definition.symbol_kind != "module" or place.family != "rust")
         ]
         best = max((score for score, _, _ in matches), default=0.0)
         # A module itself is surer than a name that a module above it may pass on.
@@ -177,6 +235,10 @@ class Resolver:
             found = [item for item in found if not item.symbol.is_alias]
             return [*self._follow(found, names, depth), *self._behind(aliases, names, depth)]
         for index, name in enumerate(names):
+            if name.isdigit():
+                # What a struct or variant holds without a name.
+                found = [inner for item in found for inner in self._inside(item, depth)]
+                continue
             types = _distinct(owner for item in found for owner in self._types(item, depth))
             if name == SUPER:
                 found = [parent for owner in types for parent in self._parents(owner, depth)]
@@ -202,16 +264,45 @@ class Resolver:
 
     def _lost(self, found: Sequence[Resolved], types: Sequence[Resolved], names: Sequence[str]) -> list[Resolved]:
         """Return the candidates by name alone if the type of what the names begin with is not known."""
-        if types or not found:
+        if types:
+            return self._of_traits(types[0].symbol.place, names[-1]) if _family(types) == "rust" else []
+        if not found:
             return []
         known = all(item.symbol.definition.type is not None for item in found)
         return [] if known else self._by_name((UNKNOWN, names[-1]), found[0].symbol.place, 0)
+
+    def _of_traits(self, place: FilePlace, name: str) -> list[Resolved]:
+        """Return the methods of traits with a name, for a type of which it is not known which traits it implements."""
+        if name in BUILTIN_MEMBERS["rust"]:
+            return []
+        found = [
+            symbol
+            for symbol in self._table.named(name)
+            if symbol.place.repo == place.repo and symbol.definition.symbol_type == "method"
+            for trait in self._table.named(symbol.path[-2])
+            if trait.definition.symbol_type == "interface" and trait.place == symbol.place
+        ]
+        confidence = CONFIDENCE["unique_name"] if len(found) == 1 else CONFIDENCE["name"] / max(len(found), 1)
+        found_by: FoundBy = "unique_name" if len(found) == 1 else "name"
+        return [Resolved(symbol, confidence, found_by) for symbol in found[:_MAX_BY_NAME]]
 
     def _types(self, item: Resolved, depth: int) -> list[Resolved]:
         """Return a type itself, or the types of what a function returns or a variable holds."""
         symbol = item.symbol
         if symbol.has_members:
             return [item]
+        if symbol.definition.symbol_kind == "variant" and len(symbol.path) > 1:
+            return self._in_file(symbol.path[:-1], symbol.place, depth)
+        return self._behind_type(item, depth)
+
+    def _inside(self, item: Resolved, depth: int) -> list[Resolved]:
+        is_holder = item.symbol.has_members or item.symbol.definition.symbol_kind == "variant"
+        holders = [item] if is_holder else self._types(item, depth)
+        return [inner for holder in holders for inner in self._behind_type(holder, depth)]
+
+    def _behind_type(self, item: Resolved, depth: int) -> list[Resolved]:
+        """Return the types that the declared type of a function or variable means."""
+        symbol = item.symbol
         if symbol.definition.type is None:
             return []
         found = self._target(symbol.definition.type, symbol.place, depth + 1)
@@ -277,12 +368,30 @@ def _family(found: Sequence[Resolved]) -> str:
     return found[0].symbol.place.family
 
 
+def _ends_alike(path: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether the shorter of two paths ends the longer one: else no module makes them mean the same."""
+    shorter = min(len(path), len(names))
+    return path[-shorter:] == names[-shorter:]
+
+
+def _suits(kind: str, symbol: DefinedSymbol) -> bool:
+    """Return whether a reference of a kind is more likely to mean a symbol than a field or method of the same name."""
+    is_function = symbol.definition.symbol_type in {"function", "method"}
+    return is_function if kind == "call" else not is_function if kind == "mention" else True
+
+
+def _crate(place: FilePlace) -> str:
+    return place.path.rpartition("/src/")[0]
+
+
 def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
     """Return whether a member belongs to a type: in its file, or in a file that may add to it."""
     if member.place == type_.place:
         return member.path[:-1] == type_.path
     if member.place.family == "go":
         return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
+    if member.place.family == "rust" and _crate(member.place) != _crate(type_.place):
+        return False
     return (
         member.is_extension or member.place.family in {"rust", "c", "c#", "ruby"}
     ) and member.place.repo == type_.place.repo

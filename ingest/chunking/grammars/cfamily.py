@@ -13,6 +13,7 @@ from codequarry.ingest.chunking.language_spec import (
     node_text,
     unnamed,
 )
+from codequarry.ingest.symbols.languages.cfamily import C_NAMES, CPP_NAMES
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)])
@@ -221,6 +222,7 @@ C = LanguageSpec(
     imports=_included,
     dependency=_dependency,
     exported=_static_is_hidden,
+    naming=C_NAMES,
 )
 CPP = LanguageSpec(
     grammar="cpp",
@@ -241,6 +243,7 @@ CPP = LanguageSpec(
     imports=_included,
     dependency=_dependency,
     exported=_static_is_hidden,
+    naming=CPP_NAMES,
 )
 
 

@@ -58,10 +58,58 @@ _QUERY = """
   function: [(identifier) @argument (selector_expression field: (field_identifier) @argument)]))
 """
 
+_BUILTIN_TYPES = frozenset(
+    [
+        "any",
+        "bool",
+        "byte",
+        "comparable",
+        "complex64",
+        "complex128",
+        "error",
+        "float32",
+        "float64",
+        "int",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "rune",
+        "string",
+        "uint",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "uintptr",
+    ]
+)
 _BUILTINS = frozenset(
-    "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint"
-    " uint8 uint16 uint32 uint64 uintptr append cap clear close complex copy delete imag len make max min new panic"
-    " print println real recover true false nil iota _".split()
+    [
+        "append",
+        "cap",
+        "clear",
+        "close",
+        "complex",
+        "copy",
+        "delete",
+        "imag",
+        "len",
+        "make",
+        "max",
+        "min",
+        "new",
+        "panic",
+        "print",
+        "println",
+        "real",
+        "recover",
+        "true",
+        "false",
+        "nil",
+        "iota",
+        "_",
+    ]
 )
 # The type or value inside, whose members are those of the whole: of an element, for containers.
 _INNER = {
@@ -294,8 +342,16 @@ GO_NAMES = NamingRules(
     qualifies_members=True,
     sees_package=True,
     builtins=_BUILTINS,
+    builtin_types=_BUILTIN_TYPES,
     declaring=frozenset(
-        "short_var_declaration var_spec const_spec parameter_declaration variadic_parameter_declaration range_clause"
-        " receive_statement".split()
+        [
+            "short_var_declaration",
+            "var_spec",
+            "const_spec",
+            "parameter_declaration",
+            "variadic_parameter_declaration",
+            "range_clause",
+            "receive_statement",
+        ]
     ),
 )

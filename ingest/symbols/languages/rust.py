@@ -21,20 +21,17 @@ _QUERY = """
 (field_initializer field: (field_identifier)) @keyed
 [(closure_expression) (block) (match_arm) (for_expression) (if_expression) (while_expression)] @scope
 (impl_item) @container
-(mod_item !body) @names_import
+(mod_item !body name: (identifier) @property) @names_import
 (use_declaration (visibility_modifier)) @passed_on
 (type_parameter name: (type_identifier) @local)
 (const_parameter name: (identifier) @local)
 (parameter pattern: (identifier) @local)
-(parameter pattern: (_ (identifier) @local))
 (closure_parameters (identifier) @local)
-(closure_parameters (_ (identifier) @local))
 (closure_parameters (parameter pattern: (identifier) @local))
 (let_declaration pattern: (identifier) @local)
 (let_condition pattern: (identifier) @local)
 (for_expression pattern: (identifier) @local)
 (tuple_pattern (identifier) @local)
-(tuple_pattern (_ (identifier) @local))
 (slice_pattern (identifier) @local)
 (tuple_struct_pattern type: (_) (identifier) @local)
 (ref_pattern (identifier) @local)
@@ -61,6 +58,8 @@ _QUERY = """
 (reference_expression value: (identifier) @mention)
 (match_pattern (identifier) @mention)
 (block (identifier) @mention)
+(or_pattern (identifier) @mention)
+(index_expression (identifier) @mention)
 (macro_invocation (token_tree) @tokens)
 (block (call_expression
   function: [(identifier) @returned (scoped_identifier name: (identifier) @returned)
@@ -75,21 +74,84 @@ _QUERY = """
 
 # Types that behave like the type inside, and functions that return their argument in one of them.
 _TRANSPARENT = frozenset(
-    "Box Rc Arc Ref RefMut RefCell Cell Mutex RwLock MutexGuard Option Result Pin Vec VecDeque HashSet BTreeSet Cow"
-    " OnceCell OnceLock LazyLock Lazy Weak Peekable IntoIter Iter Iterator IntoIterator NonNull ManuallyDrop"
-    " MaybeUninit".split()
+    [
+        "Box",
+        "Rc",
+        "Arc",
+        "Ref",
+        "RefMut",
+        "RefCell",
+        "Cell",
+        "Mutex",
+        "RwLock",
+        "MutexGuard",
+        "Option",
+        "Result",
+        "Pin",
+        "Vec",
+        "VecDeque",
+        "HashSet",
+        "BTreeSet",
+        "Cow",
+        "OnceCell",
+        "OnceLock",
+        "LazyLock",
+        "Lazy",
+        "Weak",
+        "Peekable",
+        "IntoIter",
+        "Iter",
+        "Iterator",
+        "IntoIterator",
+        "NonNull",
+        "ManuallyDrop",
+        "MaybeUninit",
+    ]
 )
 # The last argument is the type of the values.
 _MAPS = frozenset({"HashMap", "BTreeMap", "IndexMap", "Cow"})
 _VARIANTS = frozenset({"Some", "Ok"})
 # Functions that call the closure they are given with what is inside of their receiver.
 _WITH_CLOSURE = frozenset(
-    "map for_each filter filter_map flat_map any all find find_map position and_then inspect take_while skip_while"
-    " map_while is_some_and is_ok_and retain sort_by_key max_by_key min_by_key with partition unwrap_or_else".split()
+    [
+        "map",
+        "for_each",
+        "filter",
+        "filter_map",
+        "flat_map",
+        "any",
+        "all",
+        "find",
+        "find_map",
+        "position",
+        "and_then",
+        "inspect",
+        "take_while",
+        "skip_while",
+        "map_while",
+        "is_some_and",
+        "is_ok_and",
+        "retain",
+        "sort_by_key",
+        "max_by_key",
+        "min_by_key",
+        "with",
+        "partition",
+        "unwrap_or_else",
+    ]
 )
 _WORDS = frozenset(
-    "identifier type_identifier field_identifier shorthand_field_identifier primitive_type integer_literal self crate"
-    " super".split()
+    [
+        "identifier",
+        "type_identifier",
+        "field_identifier",
+        "shorthand_field_identifier",
+        "primitive_type",
+        "integer_literal",
+        "self",
+        "crate",
+        "super",
+    ]
 )
 _QUALIFIED = {
     "field_expression": ("value", "field"),
@@ -176,8 +238,8 @@ def _called(node: Node, data: bytes, depth: int) -> Names | None:
     function = node.child_by_field_name("function")
     names = _names_of(function, data, depth) if function is not None else None
     is_wrapping = names is not None and (
-        names[-1:] == ("new",) and len(names) == 2 and names[0] in _TRANSPARENT
-        or len(names) == 1 and names[0] in _VARIANTS
+        (names[-1:] == ("new",) and len(names) == 2 and names[0] in _TRANSPARENT)
+        or (len(names) == 1 and names[0] in _VARIANTS)
     )  # fmt: skip
     if is_wrapping:
         arguments = node.child_by_field_name("arguments")
@@ -252,7 +314,7 @@ def _matched(name: Node, data: bytes) -> Names | None:
             variant = taken.child_by_field_name("type")
             names = _names_of(variant, data) if variant is not None else None
             if names is None or names[-1] not in _VARIANTS:
-                return names if names != ("Err",) else None
+                return (*names, "0") if names and names != ("Err",) else None
         elif taken.type not in _PATTERNS:
             return _source(node, taken, data)
         node, taken = taken, taken.parent
@@ -289,6 +351,12 @@ def _closure_argument(parameters: Node, data: bytes) -> Names | None:
     if field is None or value is None or text_of(field, data) not in _WITH_CLOSURE:
         return None
     return _names_of(value, data)
+
+
+def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
+    if node.type == "mod_item" and node.child_by_field_name("body") is None:
+        return DefinitionKind("module", "block", binds=False)
+    return kind
 
 
 def _container_of(node: Node, data: bytes) -> Names:
@@ -341,6 +409,7 @@ RUST_NAMES = NamingRules(
         "enum_variant": DefinitionKind("variant", "block", has_members=True),
         "field_declaration": DefinitionKind("field", "block"),
     },
+    kind_of=_kind_of,
     names_of=_names_of,
     type_of=_type_of,
     container_of=_container_of,
@@ -355,15 +424,135 @@ RUST_NAMES = NamingRules(
     qualifies_members=True,
     self_names=frozenset({"self", "Self"}),
     builtins=frozenset(
-        "Box Vec String Option Some None Result Ok Err vec format println print eprintln eprint write writeln panic"
-        " assert assert_eq assert_ne debug_assert debug_assert_eq debug_assert_ne matches todo unreachable drop"
-        " unimplemented include_str include_bytes concat stringify env option_env cfg line file column dbg thread_local"
-        " bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 Clone Copy Debug Default Drop Eq"
-        " PartialEq Ord PartialOrd Hash Iterator IntoIterator DoubleEndedIterator ExactSizeIterator Extend From Into"
-        " TryFrom TryInto AsRef AsMut ToOwned ToString Fn FnMut FnOnce Send Sync Sized Unpin derive test cfg_attr"
-        " inline must_use allow deny warn doc ignore should_panic non_exhaustive repr".split()
+        [
+            "Box",
+            "Vec",
+            "String",
+            "Option",
+            "Some",
+            "None",
+            "Result",
+            "Ok",
+            "Err",
+            "vec",
+            "format",
+            "println",
+            "print",
+            "eprintln",
+            "eprint",
+            "write",
+            "writeln",
+            "panic",
+            "assert",
+            "assert_eq",
+            "assert_ne",
+            "debug_assert",
+            "debug_assert_eq",
+            "debug_assert_ne",
+            "matches",
+            "todo",
+            "unreachable",
+            "drop",
+            "unimplemented",
+            "include_str",
+            "include_bytes",
+            "concat",
+            "stringify",
+            "env",
+            "option_env",
+            "cfg",
+            "line",
+            "file",
+            "column",
+            "dbg",
+            "thread_local",
+            "bool",
+            "char",
+            "str",
+            "u8",
+            "u16",
+            "u32",
+            "u64",
+            "u128",
+            "usize",
+            "i8",
+            "i16",
+            "i32",
+            "i64",
+            "i128",
+            "isize",
+            "f32",
+            "f64",
+            "Clone",
+            "Copy",
+            "Debug",
+            "Default",
+            "Drop",
+            "Eq",
+            "PartialEq",
+            "Ord",
+            "PartialOrd",
+            "Hash",
+            "Iterator",
+            "IntoIterator",
+            "DoubleEndedIterator",
+            "ExactSizeIterator",
+            "Extend",
+            "From",
+            "Into",
+            "TryFrom",
+            "TryInto",
+            "AsRef",
+            "AsMut",
+            "ToOwned",
+            "ToString",
+            "Fn",
+            "FnMut",
+            "FnOnce",
+            "Send",
+            "Sync",
+            "Sized",
+            "Unpin",
+            "derive",
+            "test",
+            "cfg_attr",
+            "inline",
+            "must_use",
+            "allow",
+            "deny",
+            "warn",
+            "doc",
+            "ignore",
+            "should_panic",
+            "non_exhaustive",
+            "repr",
+        ]
+    ),
+    builtin_types=frozenset(
+        [
+            "bool",
+            "char",
+            "str",
+            "u8",
+            "u16",
+            "u32",
+            "u64",
+            "u128",
+            "usize",
+            "i8",
+            "i16",
+            "i32",
+            "i64",
+            "i128",
+            "isize",
+            "f32",
+            "f64",
+            "String",
+            "Vec",
+            "HashMap",
+        ]
     ),
     declaring=frozenset(
-        "let_declaration let_condition parameter closure_parameters match_pattern type_parameter".split()
+        ["let_declaration", "let_condition", "parameter", "closure_parameters", "match_pattern", "type_parameter"]
     ),
 )

@@ -45,9 +45,6 @@ def symbol(repo, path, language, *names, package=None, exported=None):
     return DefinedSymbol(FilePlace(repo, path, language, package), definition)
 
 
-CALLER = FilePlace("app", "src/main.x", "any", None)
-
-
 @pytest.mark.parametrize(
     ("module", "names", "found", "package", "matches"),
     [
@@ -73,7 +70,8 @@ CALLER = FilePlace("app", "src/main.x", "any", None)
 )  # fmt: skip
 def test_other_repositories_are_reached_only_by_the_names_of_their_packages(module, names, found, package, matches):
     packages = [package] if package else []
-    assert bool(module_match(module, names, found, CALLER, packages)) is matches
+    caller = FilePlace("app", "src/main.x", found.place.language, None)
+    assert bool(module_match(module, names, found, caller, packages)) is matches
 
 
 def test_scripts_import_what_lies_beside_them():

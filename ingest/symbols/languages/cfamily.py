@@ -1,0 +1,369 @@
+"""Names in C and C++."""
+
+from dataclasses import replace
+
+from tree_sitter import Node
+
+from codequarry.ingest.symbols.naming_rules import (
+    DefinitionKind,
+    ImportedName,
+    Names,
+    NamingRules,
+    first_child,
+    text_of,
+)
+from codequarry.shared.relations import UNKNOWN
+
+_QUERY = """
+(field_expression) @qualified
+(preproc_def name: (identifier) @property)
+(translation_unit (declaration declarator: (function_declarator declarator: (parenthesized_declarator
+  (pointer_declarator declarator: (identifier) @property)))))
+(translation_unit (declaration declarator: (pointer_declarator declarator: (_ declarator: (identifier) @property))))
+(translation_unit (declaration declarator: (array_declarator declarator: (_ declarator: (identifier) @property))))
+(translation_unit (declaration declarator: (init_declarator declarator: (_ declarator: (_ declarator: (identifier)
+  @property)))))
+(linkage_specification (declaration_list (declaration declarator: [(identifier) @property
+  (_ declarator: (identifier) @property)])))
+(preproc_if (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)
+  (_ declarator: (_ declarator: (identifier) @property))]))
+(preproc_ifdef (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)
+  (_ declarator: (_ declarator: (identifier) @property))]))
+(preproc_else (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)
+  (_ declarator: (_ declarator: (identifier) @property))]))
+(field_declaration declarator: (_ declarator: (_ declarator: (field_identifier) @property)))
+(field_declaration declarator: (function_declarator declarator: (parenthesized_declarator
+  (pointer_declarator declarator: (field_identifier) @property))))
+(type_definition declarator: (_ declarator: (_ declarator: (type_identifier) @property)))
+(parameter_declaration declarator: [(identifier) @local (_ declarator: (identifier) @local)
+  (_ declarator: (_ declarator: (identifier) @local))])
+(compound_statement (declaration declarator: [(identifier) @local (_ declarator: (identifier) @local)
+  (_ declarator: (_ declarator: (identifier) @local))]))
+(for_statement initializer: (declaration declarator: (_ declarator: [(identifier) @local
+  (_ declarator: (identifier) @local)])))
+(case_statement (declaration declarator: [(identifier) @local (_ declarator: (identifier) @local)]))
+(field_expression field: (field_identifier) @mention)
+(field_expression argument: (identifier) @mention)
+(argument_list (identifier) @mention)
+(initializer_list (identifier) @mention)
+(initializer_pair value: (identifier) @mention)
+(assignment_expression (identifier) @mention)
+(init_declarator value: (identifier) @mention)
+(return_statement (identifier) @mention)
+(binary_expression (identifier) @mention)
+(pointer_expression (identifier) @mention)
+(subscript_expression argument: (identifier) @mention)
+(conditional_expression (identifier) @mention)
+(case_statement value: (identifier) @mention)
+(return_statement (call_expression function: (identifier) @returned))
+(argument_list (call_expression function: (identifier) @argument))
+"""
+_CPP_QUERY = """
+(qualified_identifier) @qualified
+(function_declarator declarator: (qualified_identifier name: (qualified_identifier
+  name: [(destructor_name) (operator_name)] @property)))
+(function_declarator declarator: (qualified_identifier name: (qualified_identifier
+  name: (qualified_identifier name: [(identifier) (destructor_name) (operator_name)] @property))))
+(lambda_expression) @scope
+(namespace_definition name: (namespace_identifier) @property)
+(namespace_definition name: (nested_namespace_specifier (namespace_identifier) @property .))
+(declaration_list (declaration declarator: [(identifier) @property (_ declarator: (identifier) @property)
+  (_ declarator: (_ declarator: (identifier) @property))]))
+(declaration declarator: (_ declarator: (qualified_identifier name: (identifier) @property)))
+(declaration declarator: (_ declarator: (_ declarator: (qualified_identifier name: (identifier) @property))))
+[(class_specifier name: (template_type name: (type_identifier) @property) body: (_))
+  (struct_specifier name: (template_type name: (type_identifier) @property) body: (_))]
+(field_declaration declarator: (_ (field_identifier) @property))
+(reference_declarator (function_declarator declarator: (field_identifier) @property))
+(optional_parameter_declaration declarator: [(identifier) @local (_ declarator: (identifier) @local)])
+(parameter_declaration declarator: (reference_declarator (identifier) @local))
+(optional_parameter_declaration declarator: (reference_declarator (identifier) @local))
+(compound_statement (declaration declarator: (init_declarator declarator: (reference_declarator (identifier) @local))))
+(for_range_loop declarator: [(identifier) @local (_ (identifier) @local)])
+(condition_clause value: (declaration declarator: [(identifier) @local (_ declarator: (identifier) @local)]))
+(base_class_clause [(type_identifier) @inherits (template_type name: (type_identifier) @inherits)
+  (qualified_identifier name: (type_identifier) @inherits)
+  (qualified_identifier name: (template_type name: (type_identifier) @inherits))])
+(qualified_identifier name: (identifier) @mention)
+"""
+# Types that behave like the type inside, and functions that return a value of their type argument.
+_TRANSPARENT = frozenset(
+    [
+        "unique_ptr",
+        "shared_ptr",
+        "weak_ptr",
+        "optional",
+        "vector",
+        "deque",
+        "list",
+        "set",
+        "unordered_set",
+        "array",
+        "atomic",
+        "span",
+        "initializer_list",
+        "make_unique",
+        "make_shared",
+        "static_cast",
+        "dynamic_cast",
+        "reinterpret_cast",
+        "const_cast",
+        "scoped_refptr",
+    ]
+)
+_WORDS = frozenset({"identifier", "field_identifier", "type_identifier", "namespace_identifier", "this"})
+_INNER = {
+    "call_expression": "function",
+    "pointer_expression": "argument",
+    "subscript_expression": "argument",
+    "cast_expression": "type",
+    "new_expression": "type",
+    "compound_literal_expression": "type",
+    "type_descriptor": "type",
+    "struct_specifier": "name",
+    "union_specifier": "name",
+    "class_specifier": "name",
+    "enum_specifier": "name",
+    "parenthesized_expression": "",
+}
+_TEMPLATES = frozenset({"template_type", "template_function", "template_method"})
+_SPECIFIERS = frozenset({"struct_specifier", "union_specifier", "class_specifier", "enum_specifier"})
+_FUNCTIONS = frozenset({"function_definition", "declaration", "field_declaration"})
+_MAX_DEPTH = 30
+# Declarators around a name: pointers, arrays, parentheses.
+_MAX_DECLARATORS = 7
+
+
+def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+    kind = node.type
+    if kind in _WORDS:
+        return (text_of(node, data),)
+    if depth > _MAX_DEPTH:
+        return None
+    if kind == "field_expression":
+        value, name = node.child_by_field_name("argument"), node.child_by_field_name("field")
+        own = _names_of(name, data, depth + 1) if name is not None else None
+        if value is None or own is None:
+            return None
+        return (*(_names_of(value, data, depth + 1) or (UNKNOWN,)), *own)
+    if kind == "qualified_identifier":
+        return _qualified_names(node, data, depth + 1)
+    if kind in _TEMPLATES:
+        return _template_names(node, data, depth + 1)
+    if kind in _INNER:
+        inner = node.child_by_field_name(_INNER[kind]) if _INNER[kind] else first_child(node)
+        return _names_of(inner, data, depth + 1) if inner is not None else None
+    return None
+
+
+def _qualified_names(node: Node, data: bytes, depth: int) -> Names | None:
+    scope, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
+    own = _names_of(name, data, depth) if name is not None else None
+    if name is None or own is None or scope is None or _is_transparent(name, data):
+        return own
+    return (*(_names_of(scope, data, depth) or ()), *own)
+
+
+def _is_transparent(node: Node, data: bytes) -> bool:
+    name = node.child_by_field_name("name") if node.type in _TEMPLATES else None
+    return name is not None and text_of(name, data) in _TRANSPARENT
+
+
+def _template_names(node: Node, data: bytes, depth: int) -> Names | None:
+    name, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
+    if name is None:
+        return None
+    first = first_child(arguments) if arguments is not None and _is_transparent(node, data) else None
+    return _names_of(first if first is not None else name, data, depth)
+
+
+def _type_of(node: Node, data: bytes) -> Names | None:
+    """Return the names of the declared type of a name, of what a function returns, or of the value of an ``auto``."""
+    value: Node | None = None
+    holder = node.parent
+    for _ in range(_MAX_DECLARATORS):
+        if holder is None or holder.type in _SPECIFIERS or holder.type == "template_declaration":
+            return None
+        if holder.type == "init_declarator":
+            value = holder.child_by_field_name("value")
+        type_ = holder.child_by_field_name("type")
+        if type_ is not None and holder.type not in {"template_argument_list", "cast_expression"}:
+            if type_.type == "placeholder_type_specifier":
+                value = value or holder.child_by_field_name("right")
+                return _names_of(value, data) if value is not None else None
+            return _names_of(type_, data)
+        holder = holder.parent
+    return None
+
+
+def _declared_function(node: Node) -> Node | None:
+    """Return the function declarator of a declaration, unless it declares a pointer to functions."""
+    found = node.child_by_field_name("declarator")
+    for _ in range(_MAX_DECLARATORS):
+        if found is None:
+            return None
+        if found.type == "function_declarator":
+            inner = found.child_by_field_name("declarator")
+            return found if inner is not None and inner.type != "parenthesized_declarator" else None
+        found = found.child_by_field_name("declarator") or (
+            first_child(found) if found.type == "reference_declarator" else None
+        )
+    return None
+
+
+def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | None:
+    if node.type == "parameter_declaration":
+        return None
+    if node.type in {"declaration", "field_declaration"} and _declared_function(node) is not None:
+        local = node.type == "declaration" and node.parent is not None and node.parent.type == "compound_statement"
+        return None if local else _PROTOTYPE
+    if node.type == "enum_specifier":
+        scoped = any(child.type in {"class", "struct"} for child in node.children[:2])
+        return replace(kind, has_members=scoped)
+    if node.type == "type_definition":
+        type_ = node.child_by_field_name("type")
+        named = type_ is not None and type_.child_by_field_name("name") is not None
+        if type_ is not None and type_.type in _SPECIFIERS and not named and type_.type != "enum_specifier":
+            return replace(kind, has_members=True)
+    return kind
+
+
+def _owner_of(node: Node, data: bytes) -> Names:
+    """Return the names before that of a function: ``Shop`` in ``void Shop::open() {}``."""
+    if node.type == "namespace_definition":
+        name = node.child_by_field_name("name")
+        return tuple(text_of(child, data) for child in name.named_children[:-1]) if name is not None else ()
+    name = node.child_by_field_name("declarator") if node.type in _FUNCTIONS else None
+    for _ in range(_MAX_DECLARATORS):
+        if name is None or name.type == "qualified_identifier":
+            break
+        name = name.child_by_field_name("declarator") or (
+            first_child(name) if name.type == "reference_declarator" else None
+        )
+    if name is None or name.type != "qualified_identifier":
+        return ()
+    owner: Names = ()
+    for _ in range(_MAX_DECLARATORS):
+        scope, inner = name.child_by_field_name("scope"), name.child_by_field_name("name")
+        owner += (_names_of(scope, data) or ())[-1:] if scope is not None else ()
+        if inner is None or inner.type != "qualified_identifier":
+            break
+        name = inner
+    return owner
+
+
+def _imports(node: Node, data: bytes) -> list[ImportedName]:
+    path = node.child_by_field_name("path")
+    return [ImportedName("*", text_of(path, data).strip('<>"'))] if path is not None else []
+
+
+def _module_of(module: str, path: str) -> str:
+    """Return the path of an included file without steps up, because the folders to look in are not known."""
+    parts = [part for part in module.split("/") if part not in {"", ".", ".."}]
+    return "/".join(parts)
+
+
+_FUNCTION = DefinitionKind("function", "function", has_locals=True)
+_PROTOTYPE = DefinitionKind("prototype", "function")
+_DEFINITIONS = {
+    "function_definition": _FUNCTION,
+    "declaration": DefinitionKind("variable", "block"),
+    "field_declaration": DefinitionKind("field", "block"),
+    "parameter_declaration": DefinitionKind("parameter", "block"),
+    "struct_specifier": DefinitionKind("struct", "class", has_members=True),
+    "union_specifier": DefinitionKind("union", "class", has_members=True),
+    "class_specifier": DefinitionKind("class", "class", has_members=True),
+    "enum_specifier": DefinitionKind("enum", "enum"),
+    "enumerator": DefinitionKind("enumerator", "block"),
+    "type_definition": DefinitionKind("typedef", "class"),
+    "alias_declaration": DefinitionKind("using", "class"),
+    "concept_definition": DefinitionKind("concept", "block"),
+    "namespace_definition": DefinitionKind("namespace", "block", has_locals=True),
+    "preproc_def": DefinitionKind("macro", "block"),
+    "preproc_function_def": DefinitionKind("macro", "function"),
+}
+_BUILTINS = frozenset(
+    [
+        "NULL",
+        "nullptr",
+        "true",
+        "false",
+        "TRUE",
+        "FALSE",
+        "size_t",
+        "ssize_t",
+        "ptrdiff_t",
+        "int8_t",
+        "int16_t",
+        "int32_t",
+        "int64_t",
+        "uint8_t",
+        "uint16_t",
+        "uint32_t",
+        "uint64_t",
+        "uintptr_t",
+        "intptr_t",
+        "bool",
+        "FILE",
+        "va_list",
+        "va_start",
+        "va_end",
+        "va_arg",
+        "offsetof",
+        "sizeof",
+        "printf",
+        "fprintf",
+        "snprintf",
+        "sprintf",
+        "memcpy",
+        "memset",
+        "memmove",
+        "memcmp",
+        "strlen",
+        "strcmp",
+        "strncmp",
+        "strcpy",
+        "strncpy",
+        "strcat",
+        "strchr",
+        "strstr",
+        "malloc",
+        "calloc",
+        "realloc",
+        "free",
+        "exit",
+        "abort",
+        "assert",
+        "errno",
+        "stdout",
+        "stderr",
+        "stdin",
+        "wchar_t",
+        "static_cast",
+        "dynamic_cast",
+        "reinterpret_cast",
+        "const_cast",
+    ]
+)
+
+C_NAMES = NamingRules(
+    query=_QUERY,
+    definitions=_DEFINITIONS,
+    kind_of=_kind_of,
+    names_of=_names_of,
+    type_of=_type_of,
+    owner_of=_owner_of,
+    imports=_imports,
+    module_of=_module_of,
+    call_lists=frozenset({"argument_list"}),
+    qualifies_members=True,
+    sees_included=True,
+    builtins=_BUILTINS,
+)
+CPP_NAMES = replace(
+    C_NAMES,
+    query=_QUERY + _CPP_QUERY,
+    qualifies_members=False,
+    sees_members=True,
+    self_names=frozenset({"this"}),
+)
