@@ -29,7 +29,7 @@ Reading = tuple[str, Names]
 def match(module: str, names: Names, found: DefinedSymbol) -> float:
     """Return how surely ``names`` of ``module`` mean a definition with the last of them: 0 to 1."""
     rule = _RULES.get(found.place.family, _by_tail)
-    return max(rule(one, names, found) for one in module.split("|"))
+    return max(rule(one, names, found) for one in module.split("|")) if "|" in module else rule(module, names, found)
 
 
 def readings(family: str, module: str, names: Names) -> list[Reading]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, match, meant_file, readings
+from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, meant_file, readings
 from codequarry.search_api.graph.overloads import misfit
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
@@ -48,6 +48,7 @@ class Resolver:
         """Resolve against a table; ``packages`` returns those that a repository declares."""
         self._table = table
         self._packages = packages
+        self._stars: dict[tuple[str, str], list[tuple[Target, FilePlace]]] = {}
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
@@ -141,13 +142,25 @@ class Resolver:
 
     def _passed_on(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Look in the modules whose every name the module passes on."""
-        for star in self._table.named("*"):
-            source = star.definition.type
-            if depth <= _MAX_DEPTH and source is not None and match(target.module, ("*",), star) >= SUFFIX:
-                found = self._target(replace(source, names=target.names), star.place, depth + 1)
-                if found:
-                    return found
+        if depth > _MAX_DEPTH:
+            return []
+        for source, at in self._stars_of(target.module, place):
+            found = self._target(replace(source, names=target.names), at, depth + 1)
+            if found:
+                return found
         return []
+
+    def _stars_of(self, module: str, place: FilePlace) -> list[tuple[Target, FilePlace]]:
+        """Return the modules whose every name a module passes on, and where it says so."""
+        key = (module, place.repo)
+        if key not in self._stars and self._table.has_read(("*",)):
+            self._stars[key] = [
+                (star.definition.type, star.place)
+                for star in self._table.named("*")
+                if star.definition.type is not None
+                and module_match(module, ("*",), star, place, self._packages(star.place.repo)) >= SUFFIX
+            ]
+        return self._stars.get(key, [])
 
     def _by_name(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
         is_member = names[0] == UNKNOWN
