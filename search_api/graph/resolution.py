@@ -48,6 +48,7 @@ class Resolver:
         """Resolve against a table; ``packages`` returns those that a repository declares."""
         self._table = table
         self._packages = packages
+        self._matched: dict[tuple[str, Names, FilePlace], list[tuple[float, DefinedSymbol]]] = {}
         self._stars: dict[tuple[str, str], list[tuple[Target, FilePlace]]] = {}
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
@@ -109,10 +110,9 @@ class Resolver:
         by: FoundBy = "import" if target.origin == "import" else "package"
         names = target.names
         matches = [
-            (module_match(target.module, names[:cut], symbol, place, self._packages(symbol.place.repo)), cut, symbol)
+            (score, cut, symbol)
             for cut in range(1, len(names) + 1)
-            for symbol in self._table.named(names[cut - 1])
-            if symbol.place.family == place.family
+            for score, symbol in self._matches(target.module, names[:cut], place)
         ]
         best = max((score for score, _, _ in matches), default=0.0)
         # A module itself is surer than a name that a module above it may pass on.
@@ -127,6 +127,21 @@ class Resolver:
         ]
         near = [item for item in found if item.symbol.place.repo == place.repo] or found
         return self._follow(near, names[cut:], depth)
+
+    def _matches(self, module: str, names: Names, place: FilePlace) -> list[tuple[float, DefinedSymbol]]:
+        """Return the definitions that names of a module may mean, with how surely."""
+        key = (module, names, place)
+        known = self._matched.get(key)
+        if known is None:
+            scored = (
+                (module_match(module, names, symbol, place, self._packages(symbol.place.repo)), symbol)
+                for symbol in self._table.named(names[-1])
+                if symbol.place.family == place.family
+            )
+            known = [(score, symbol) for score, symbol in scored if score]
+            if self._table.has_read(names[-1:]):
+                self._matched[key] = known
+        return known
 
     def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
         """Return the file of a module that is named itself, in a language in which a file is a module."""
