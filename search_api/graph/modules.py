@@ -207,6 +207,8 @@ _RULES: Mapping[str, Callable[[str, Names, DefinedSymbol], float]] = {
     "ecmascript": _ecmascript,
     "go": _go,
     "jvm": _jvm,
+    "c#": _jvm,
+    "php": _jvm,
     "rust": _rust,
     "c": _c,
 }

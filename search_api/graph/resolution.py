@@ -185,12 +185,13 @@ class Resolver:
             for symbol in self._table.named(first)
             if symbol.place.family == place.family
             and symbol.place.repo == place.repo
-            and (len(symbol.path) > 1) == is_member
+            and ((len(symbol.path) > 1) == is_member or _is_global(symbol))
         ]
         if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
             here = [Resolved(symbol, _BUILTIN_MEMBER / len(found), "name") for symbol in found[:_MAX_BY_NAME]]
             return self._follow(here, rest, depth) if rest else here
-        paths = {(symbol.place.path, symbol.path) for symbol in found}
+        # A module or class of Ruby may be opened in several files.
+        paths = {("" if _is_global(symbol) else symbol.place.path, symbol.path) for symbol in found}
         if len(paths) == 1:
             here = [Resolved(symbol, CONFIDENCE["unique_name"], "unique_name") for symbol in found]
         else:
@@ -305,12 +306,17 @@ def _family(found: Sequence[Resolved]) -> str:
     return found[0].symbol.place.family
 
 
+def _is_global(symbol: DefinedSymbol) -> bool:
+    return symbol.place.family == "ruby" and symbol.definition.name[:1].isupper()
+
+
 def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
     """Return whether a member belongs to a type: in its file, or in a file that may add to it."""
     if member.place == type_.place:
         return member.path[:-1] == type_.path
     if member.place.family == "go":
         return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
-    return (
-        member.is_extension or member.place.family in {"rust", "c", "c#", "ruby"}
-    ) and member.place.repo == type_.place.repo
+    if member.place.family == "c#":
+        return member.place.repo == type_.place.repo and member.place.package == type_.place.package
+    may_add = member.is_extension or member.place.family in {"rust", "c", "ruby"}
+    return may_add and member.place.repo == type_.place.repo
