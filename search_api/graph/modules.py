@@ -30,7 +30,7 @@ Reading = tuple[str, Names]
 def match(module: str, names: Names, found: DefinedSymbol) -> float:
     """Return how surely ``names`` of ``module`` mean a definition with the last of them: 0 to 1."""
     rule = _RULES.get(found.place.family, _by_tail)
-    return max(rule(one, names, found) for one in module.split("|"))
+    return max(rule(one, names, found) for one in module.split("|")) if "|" in module else rule(module, names, found)
 
 
 def readings(family: str, module: str, names: Names) -> list[Reading]:
@@ -211,6 +211,8 @@ _RULES: Mapping[str, Callable[[str, Names, DefinedSymbol], float]] = {
     "ecmascript": _ecmascript,
     "go": _go,
     "jvm": _jvm,
+    "c#": _jvm,
+    "php": _jvm,
     "rust": _rust,
     "c": _c,
 }

@@ -5,6 +5,7 @@ from functools import lru_cache
 from codequarry.search_api.graph.definitions import DefinedSymbol, WrittenReference
 
 _CALLABLE = frozenset({"function", "method", "class"})
+_ANY = 1_000
 _OPEN, _CLOSE = "([{<", ")]}>"
 
 
@@ -21,7 +22,10 @@ def misfit(found: DefinedSymbol, written: WrittenReference) -> int:
     if reference.arguments is None or definition.symbol_type == "class":
         return 0
     fewest, most = parameters(definition.signature)
-    return 0 if fewest <= reference.arguments <= most else 2
+    if not fewest <= reference.arguments <= most:
+        return 2
+    # An overload that takes any number of arguments is chosen last.
+    return int(most >= _ANY)
 
 
 @lru_cache(maxsize=65_536)
@@ -29,7 +33,7 @@ def parameters(signature: str) -> tuple[int, int]:
     """Return how few and how many arguments a signature takes, as far as it can be read."""
     start = signature.find("(")
     if start < 0:
-        return 0, 1_000
+        return 0, _ANY
     parts, depth, begin = [], 0, start + 1
     for at in range(start, len(signature)):
         sign = signature[at]
@@ -40,8 +44,8 @@ def parameters(signature: str) -> tuple[int, int]:
         if not depth:
             break
     else:
-        return len(parts), 1_000
+        return len(parts), _ANY
     given = [part for part in parts if part]
     optional = sum("=" in part or "?:" in part for part in given)
     open_ended = any("..." in part or part.startswith("*") for part in given)
-    return len(given) - optional - open_ended, 1_000 if open_ended else len(given)
+    return len(given) - optional - open_ended, _ANY if open_ended else len(given)

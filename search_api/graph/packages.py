@@ -83,6 +83,8 @@ def module_match(
     ``packages`` are those of the definition's repository. A definition in another repository must be in a package
     that the module names.
     """
+    if place.family == "ecmascript" and found.path != names:
+        return 0.0
     packages = [package for package in packages if package.family == place.family]
     declared = max((_package_match(module, names, found, package) for package in packages), default=0.0)
     if place.family == "go" and not module.startswith("./") and packages:

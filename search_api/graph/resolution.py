@@ -7,7 +7,7 @@ from typing import Literal
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
 from codequarry.search_api.graph.linkage import is_visible, nearest, own_type
-from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, includes, match, meant_file, readings
+from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, includes, meant_file, readings
 from codequarry.search_api.graph.overloads import misfit
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
@@ -51,6 +51,8 @@ class Resolver:
         """Resolve against a table; ``packages`` returns those that a repository declares."""
         self._table = table
         self._packages = packages
+        self._matched: dict[tuple[str, Names, FilePlace], list[tuple[float, DefinedSymbol]]] = {}
+        self._stars: dict[tuple[str, str], list[tuple[Target, FilePlace]]] = {}
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
@@ -163,13 +165,11 @@ class Resolver:
         by: FoundBy = "import" if target.origin == "import" else "package"
         names = target.names
         matches = [
-            (module_match(target.module, names[:cut], symbol, place, self._packages(symbol.place.repo)), cut, symbol)
+            (score, cut, symbol)
             for cut in range(1, len(names) + 1)
-            for symbol in self._table.named(names[cut - 1])
-            if _ends_alike(symbol.path, names[:cut])
-            and symbol.place.family == place.family
+            for score, symbol in self._matches(target.module, names[:cut], place)
             # The declaration of a Rust module, whose names are in another file.
-            and (cut == len(names) or symbol.definition.symbol_kind != "module" or place.family != "rust")
+            if cut == len(names) or symbol.definition.symbol_kind != "module" or place.family != "rust"
         ]
         best = max((score for score, _, _ in matches), default=0.0)
         # A module itself is surer than a name that a module above it may pass on.
@@ -185,6 +185,21 @@ class Resolver:
         near = [item for item in found if item.symbol.place.repo == place.repo] or found
         return self._follow(near, names[cut:], depth)
 
+    def _matches(self, module: str, names: Names, place: FilePlace) -> list[tuple[float, DefinedSymbol]]:
+        """Return the definitions that names of a module may mean, with how surely."""
+        key = (module, names, place)
+        known = self._matched.get(key)
+        if known is None:
+            scored = (
+                (module_match(module, names, symbol, place, self._packages(symbol.place.repo)), symbol)
+                for symbol in self._table.named(names[-1])
+                if symbol.place.family == place.family and _ends_alike(symbol.path, names)
+            )
+            known = [(score, symbol) for score, symbol in scored if score]
+            if self._table.has_read(names[-1:]):
+                self._matched[key] = known
+        return known
+
     def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
         """Return the file of a module that is named itself, in a language in which a file is a module."""
         if target.origin != "import" or "|" in target.module:
@@ -199,13 +214,25 @@ class Resolver:
 
     def _passed_on(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Look in the modules whose every name the module passes on."""
-        for star in self._table.named("*"):
-            source = star.definition.type
-            if depth <= _MAX_DEPTH and source is not None and match(target.module, ("*",), star) >= SUFFIX:
-                found = self._target(replace(source, names=target.names), star.place, depth + 1)
-                if found:
-                    return found
+        if depth > _MAX_DEPTH:
+            return []
+        for source, at in self._stars_of(target.module, place):
+            found = self._target(replace(source, names=target.names), at, depth + 1)
+            if found:
+                return found
         return []
+
+    def _stars_of(self, module: str, place: FilePlace) -> list[tuple[Target, FilePlace]]:
+        """Return the modules whose every name a module passes on, and where it says so."""
+        key = (module, place.repo)
+        if key not in self._stars and self._table.has_read(("*",)):
+            self._stars[key] = [
+                (star.definition.type, star.place)
+                for star in self._table.named("*")
+                if star.definition.type is not None
+                and module_match(module, ("*",), star, place, self._packages(star.place.repo)) >= SUFFIX
+            ]
+        return self._stars.get(key, [])
 
     def _by_name(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
         is_member = names[0] == UNKNOWN
@@ -215,12 +242,13 @@ class Resolver:
             for symbol in self._table.named(first)
             if symbol.place.family == place.family
             and symbol.place.repo == place.repo
-            and (len(symbol.path) > 1) == is_member
+            and ((len(symbol.path) > 1) == is_member or _is_global(symbol))
         ]
         if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
             here = [Resolved(symbol, _BUILTIN_MEMBER / len(found), "name") for symbol in found[:_MAX_BY_NAME]]
             return self._follow(here, rest, depth) if rest else here
-        paths = {(symbol.place.path, symbol.path) for symbol in found}
+        # A module or class of Ruby may be opened in several files.
+        paths = {("" if _is_global(symbol) else symbol.place.path, symbol.path) for symbol in found}
         if len(paths) == 1:
             here = [Resolved(symbol, CONFIDENCE["unique_name"], "unique_name") for symbol in found]
         else:
@@ -384,6 +412,10 @@ def _crate(place: FilePlace) -> str:
     return place.path.rpartition("/src/")[0]
 
 
+def _is_global(symbol: DefinedSymbol) -> bool:
+    return symbol.place.family == "ruby" and symbol.definition.name[:1].isupper()
+
+
 def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
     """Return whether a member belongs to a type: in its file, or in a file that may add to it."""
     if member.place == type_.place:
@@ -392,6 +424,7 @@ def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
         return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
     if member.place.family == "rust" and _crate(member.place) != _crate(type_.place):
         return False
-    return (
-        member.is_extension or member.place.family in {"rust", "c", "c#", "ruby"}
-    ) and member.place.repo == type_.place.repo
+    if member.place.family == "c#":
+        return member.place.repo == type_.place.repo and member.place.package == type_.place.package
+    may_add = member.is_extension or member.place.family in {"rust", "c", "ruby"}
+    return may_add and member.place.repo == type_.place.repo
