@@ -15,6 +15,7 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.secrets.masked_text import MaskedText
 from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.shared.authors import EmailRule
 from codequarry.shared.model import INDEXED, Chunk, Tokens
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class ContentTask(FileTask, ABC):
 class ReadingRules:
     """The rules by which a file's content is judged and chunked, without settings classes, which are slow to load.
 
-    ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``.
+    ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``, ``file_commits`` and ``emails`` those of
+    ``[history]``, which decide what is known of a file's commits.
     """
 
     repo: str
@@ -70,13 +72,25 @@ class ReadingRules:
     language_map: Mapping[str, str]
     languages_on: tuple[str, ...]
     secrets: SecretRules
+    file_commits: int = 0
+    emails: EmailRule = "hash"
 
     @classmethod
     def of(cls, repo: str, settings: "SettingsModel", secrets: SecretRules) -> "ReadingRules":
         """Return the configured rules; ``secrets`` also includes the repository's own allow list."""
         scan, languages = settings.scan, settings.languages
         sizes = Sizes.of(settings.chunking)
-        return cls(repo, sizes, scan.skip_generated, scan.skip_minified, dict(languages.map), languages.only, secrets)
+        return cls(
+            repo,
+            sizes,
+            scan.skip_generated,
+            scan.skip_minified,
+            dict(languages.map),
+            languages.only,
+            secrets,
+            settings.history.file_commits,
+            settings.history.emails,
+        )
 
 
 def skipped(task: FileTask) -> ReadFile:

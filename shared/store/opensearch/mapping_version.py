@@ -2,7 +2,7 @@
 
 Early releases wrote no version: their indices count as version 0 and have the fields of version 1. Version 2 dropped
 fields that nothing used, among them `acl`; rows in an older index keep them, but nothing reads them. Version 3 added
-the fields of commits.
+the fields of commits, version 4 the history of files.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from codequarry.shared.store.opensearch.index_bodies import CHUNKS, KINDS, editi
 
 VERSION = "schema_version"
 # The version of this release's mappings, which each of the JSON files also gives.
-SCHEMA = 3
+SCHEMA = 4
 # Since this version the mappings have only gained fields, so put_mapping can upgrade an index. When a release changes
 # the type of a field, raise this number to the new version, and make `upgrade` copy older indices to a new edition.
 ADDITIVE_SINCE = 0
