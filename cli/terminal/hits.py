@@ -128,6 +128,7 @@ def history_line(hit: "Hit") -> "Iterator[str]":
     commits = f"{least}{hit.file_history_length} commit{'s' * (hit.file_history_length != 1)}"
     owners = ", ".join(f"{safe_line(owner.name)} {owner.share:.0%}" for owner in hit.owners)
     last = f"last {short(hit.last_modified_commit)}  {_about_commit(hit)}" if hit.last_modified_commit else ""
+    owners += f" (CODEOWNERS: {', '.join(map(safe_line, hit.code_owners))})" if hit.code_owners else ""
     others = ", ".join(f"{safe_line(other.path)} ({other.commits})" for other in hit.co_change_files)
     yield "; ".join(filter(None, (commits, last, owners and f"by {owners}", others and f"changes with {others}")))
 

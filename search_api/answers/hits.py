@@ -154,6 +154,9 @@ class Hit(VersionedChunk, _Scored):
     """A piece of a file that answers a search. JSON keeps this order of fields, with ``score`` first."""
 
     is_stride: bool
+    code_owners: Annotated[
+        tuple[str, ...], Field(description="the owners that the version's CODEOWNERS file names for the path")
+    ]
     rerank_score: Annotated[
         float | None,
         LEFT_OUT_IF_NONE,

@@ -40,6 +40,7 @@ class CodePlace:
     file_history_length: int | None
     co_change_files: tuple[ChangedTogether, ...]
     owners: tuple[FileOwner, ...]
+    code_owners: tuple[str, ...]
     versions: Annotated[tuple[HitVersion, ...] | None, LEFT_OUT_IF_NONE] = None
     variants: Annotated[tuple[HitVariant, ...] | None, LEFT_OUT_IF_NONE] = None
 
@@ -83,6 +84,7 @@ def _place(hit: Hit) -> CodePlace:
         file_history_length=hit.file_history_length,
         co_change_files=hit.co_change_files,
         owners=hit.owners,
+        code_owners=hit.code_owners,
         versions=hit.versions,
         variants=hit.variants,
     )

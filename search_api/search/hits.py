@@ -22,13 +22,20 @@ NO_HISTORY = FileHistory(0)
 EXPLAIN_DIGITS = 4
 
 
-def make_hit(item: Ranked, placement: HitPlacement, origin: str, explanation: Explanation | None) -> Hit:
+def make_hit(
+    item: Ranked,
+    placement: HitPlacement,
+    origin: str,
+    explanation: Explanation | None,
+    code_owners: tuple[str, ...] = (),
+) -> Hit:
     """Return a hit: its public fields in the first version that has its text, its score, URL and other versions."""
     return adapter(Hit).validate_python(
         {
             "score": item.score,
             **_versioned_fields(placement.chunk, placement.view, origin),
             "is_stride": item.candidate.is_stride,
+            "code_owners": code_owners,
             "rerank_score": item.blend.rerank_score if item.blend else None,
             "versions": placement.versions,
             "variants": placement.variants,
