@@ -66,15 +66,17 @@ def _together(counts: Mapping[bytes, int]) -> tuple[ChangedTogether, ...]:
 
 
 def _owners(commits: Sequence[ReadCommit], rules: FactRules) -> tuple[FileOwner, ...]:
-    """Return the authors of most commits; one address is one person, by the newest name."""
-    names: dict[str, ReadCommit] = {}
+    """Return the authors of most commits; an address is one person, by the newest name, and so is a name."""
+    newest: dict[str, str] = {}
+    shown: dict[str, ReadCommit] = {}
     made: Counter[str] = Counter()
     for commit in commits:
-        person = commit.email.strip().lower() or commit.author
-        names.setdefault(person, commit)
+        name = commit.author.strip().lower()
+        person = newest.setdefault(commit.email.strip().lower() or name, name)
+        shown.setdefault(person, commit)
         made[person] += 1
     first = sorted(made.items(), key=lambda item: (-item[1], item[0]))[:MOST_OWNERS]
     return tuple(
-        FileOwner(rules.source(names[person]).fields("")["commit_author"], round(count / len(commits), SHARE_DIGITS))
+        FileOwner(rules.source(shown[person]).fields("")["commit_author"], round(count / len(commits), SHARE_DIGITS))
         for person, count in first
     )
