@@ -122,6 +122,19 @@ def score_line(hit: "Hit") -> str:
     return f"{', '.join(signals)}; recalled by {', '.join(channels)}"
 
 
+def history_line(hit: "Hit") -> "Iterator[str]":
+    """Yield the history of a hit's file in one line, if it is known."""
+    if hit.file_history_length is None:
+        return
+    least = "at least " if hit.file_history_is_partial else ""
+    commits = f"{least}{hit.file_history_length} commit{'s' * (hit.file_history_length != 1)}"
+    owners = ", ".join(f"{safe_line(owner.name)} {owner.share:.0%}" for owner in hit.owners)
+    last = f"last {short(hit.last_modified_commit)}  {_about_commit(hit)}" if hit.last_modified_commit else ""
+    owners += f" (CODEOWNERS: {', '.join(map(safe_line, hit.code_owners))})" if hit.code_owners else ""
+    others = ", ".join(f"{safe_line(other.path)} ({other.commits})" for other in hit.co_change_files)
+    yield "; ".join(filter(None, (commits, last, owners and f"by {owners}", others and f"changes with {others}")))
+
+
 def _versions(hit: "Hit") -> str:
     """Return which of the searched versions contain a hit, or "" if only one was searched."""
     return named(hit.versions or ())
@@ -156,6 +169,8 @@ def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
     write("  ".join(field for field in fields if field))
     if signals := score_line(hit):
         write(f"    = {signals}")
+        for fact in history_line(hit):
+            write(f"    @ {fact}")
     for line in detail_lines(hit):
         write(f"    ~ {line}")
     width = len(str(shown.start + len(shown.lines)))

@@ -17,6 +17,7 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.secrets.masked_text import MaskedText
 from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.shared.authors import EmailRule
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.model import INDEXED, Chunk, Tokens
 
@@ -63,7 +64,8 @@ class ContentTask(FileTask, ABC):
 class ReadingRules:
     """The rules by which a file's content is judged and chunked, without settings classes, which are slow to load.
 
-    ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``.
+    ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``, ``file_commits`` and ``emails`` those of
+    ``[history]``, which decide what is known of a file's commits.
     """
 
     repo: str
@@ -74,6 +76,8 @@ class ReadingRules:
     languages_on: tuple[str, ...]
     secrets: SecretRules
     plugins: tuple[ChunkerPlugin, ...] = ()
+    file_commits: int = 0
+    emails: EmailRule = "hash"
 
     @classmethod
     def of(cls, repo: str, settings: "SettingsModel", secrets: SecretRules) -> "ReadingRules":
@@ -89,6 +93,8 @@ class ReadingRules:
             languages_on=languages.only,
             secrets=secrets,
             plugins=installed_plugins(),
+            file_commits=settings.history.file_commits,
+            emails=settings.history.emails,
         )
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Part of every rules hash. Increase it when the rules in this file, kinds.py or content.py change.
 SCANNER_VERSION = 2
+# Part of every rules hash unless files have no history. Increase it when the fields of the history change.
+FILE_HISTORY_VERSION = 1
 IGNORE_FILE = ".codequarryignore"
 MOST_WARNINGS = 20
 
@@ -109,7 +111,9 @@ class PathRules:
         self._names_skipped = _names_skipped(scan)
         self.secrets = SecretRules.of(settings.secrets, allow_lines)
         self.warnings = _shortened((*unread, *self._ignore.warnings, *warnings_of_allow_file(ALLOW_FILE, allow_lines)))
+        history = settings.history
         self._content_rules = rules_digest(
+            (FILE_HISTORY_VERSION, history.file_commits, history.emails) if history.file_commits else None,
             SCANNER_VERSION,
             CHUNKER_VERSION,
             settings.chunking.model_dump_json(),

@@ -15,6 +15,7 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.fsck.versions import Version, read_version
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.origins import origin_of_record
+from codequarry.ingest.history.file_histories import DatingReaders, FileHistories
 from codequarry.ingest.request.index_request import IndexRequest, Workshop
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.source.source import fetch_commit
@@ -118,7 +119,10 @@ def _write(
     rules = ReadingRules.of(repository.name, settings, version.rules.secrets)
     assignment = ReadingOrder(version.mirror, rules, settings.indexing.process_memory_bytes)
     with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
-        return writer.write(readers.read(tasks), watch)
+        dated = DatingReaders(
+            readers, FileHistories(version.mirror, record.commit, rules, [task.path for task in tasks])
+        )
+        return writer.write(dated.read(tasks), watch)
 
 
 def summarise(record: TransactionRecord, store: Store) -> None:

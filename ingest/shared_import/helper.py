@@ -13,6 +13,7 @@ from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.origins import origin_of_record
+from codequarry.ingest.history.file_histories import DatingReaders, FileHistories
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.shared_import.read_ahead import ReadingAhead
@@ -164,7 +165,7 @@ class _OpenImport:
             )
             stack.enter_context(closing(readers))
             self._open = stack.pop_all()
-        self._reading = ReadingAhead(readers)
+        self._reading = ReadingAhead(DatingReaders(readers, FileHistories(mirror, plan.commit, plan.rules)))
         self._name = new_holder()
 
     @property

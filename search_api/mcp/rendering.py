@@ -10,7 +10,7 @@ from codequarry.search_api.answers.freshness import NOT_REFRESHED, Freshness
 from codequarry.search_api.answers.hits import Hit, HitVariant, HitVersion, SearchAnswer
 from codequarry.shared.control_characters import visible_line
 from codequarry.shared.long_lines import shorten_lines
-from codequarry.shared.model import COMMIT_DOCUMENTS
+from codequarry.shared.model import COMMIT_DOCUMENTS, ChangedTogether, FileOwner
 
 # Longer hits are truncated, with a note on how to read the rest. Chunks are seldom longer.
 MAX_HIT_LINES = 80
@@ -37,6 +37,11 @@ class CodePlace:
     commit_author: str | None
     commit_date: str | None
     commit_message: str | None
+    last_modified_commit: str | None
+    file_history_length: int | None
+    co_change_files: tuple[ChangedTogether, ...]
+    owners: tuple[FileOwner, ...]
+    code_owners: tuple[str, ...]
     versions: Annotated[tuple[HitVersion, ...] | None, LEFT_OUT_IF_NONE] = None
     variants: Annotated[tuple[HitVariant, ...] | None, LEFT_OUT_IF_NONE] = None
 
@@ -76,6 +81,11 @@ def _place(hit: Hit) -> CodePlace:
         commit_author=hit.commit_author,
         commit_date=hit.commit_date,
         commit_message=hit.commit_message,
+        last_modified_commit=hit.last_modified_commit,
+        file_history_length=hit.file_history_length,
+        co_change_files=hit.co_change_files,
+        owners=hit.owners,
+        code_owners=hit.code_owners,
         versions=hit.versions,
         variants=hit.variants,
     )

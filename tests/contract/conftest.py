@@ -11,7 +11,19 @@ import pytest
 
 from codequarry.shared.arrays import Vector
 from codequarry.shared.identifiers import tokenize
-from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Layer, Snapshot, StrideInfo, Tokens
+from codequarry.shared.model import (
+    INDEXED,
+    ChangedTogether,
+    Chunk,
+    ChunkRow,
+    FileHistory,
+    FileOwner,
+    FileRecord,
+    Layer,
+    Snapshot,
+    StrideInfo,
+    Tokens,
+)
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import Store
@@ -149,6 +161,10 @@ def every_field() -> dict[str, object]:
         "commit_message": "Retry with backoff",
         "author": "ada lovelace <ada@example.com>",
         "commit_day": 19782,
+        "last_modified_commit": "c0ffee" * 6 + "c0ff",
+        "file_history": FileHistory(
+            12, True, (ChangedTogether("src/b'\"é.py", 7),), (FileOwner("Ada Lovelace", 0.75), FileOwner("Bob", 0.25))
+        ),
     }
     known = {field.name: field.default for field in fields(Chunk) if field.default is not MISSING}
     assert known.keys() - given.keys() == {"stride_info"}
