@@ -142,6 +142,8 @@ def every_field() -> dict[str, object]:
         "kind_of_file": "test",
         "complexity_score": 2.5,
         "masked": True,
+        "derived": True,
+        "commentary": "Says what it does.",
         "encoding": "latin-1",
         "commit_author": "Ada Lovelace",
         "commit_date": "2024-02-29T12:00:00Z",
