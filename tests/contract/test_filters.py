@@ -15,6 +15,7 @@ VALUES = {
     "content_hash": ("h1", {"content_hash": "h1"}, {"content_hash": "h2"}),
     "defines": ("Store", {"defines": ("Store", "Port")}, {"defines": ("store",)}),
     "dependencies": ("numpy", {"dependencies": ("numpy",)}, {"dependencies": ("numpy-stl",)}),
+    "derived": ("true", {"derived": True}, {"derived": False}),
     "encoding": ("latin-1", {"encoding": "latin-1"}, {}),
     "exported": ("false", {"exported": False}, {"exported": True}),
     "exports": ("run", {"exports": ("run",)}, {"exports": ()}),
