@@ -23,6 +23,8 @@ from codequarry.ingest.chunking.grammars.scala import SCALA
 from codequarry.ingest.chunking.grammars.shell import BASH
 from codequarry.ingest.chunking.grammars.swift import SWIFT
 from codequarry.ingest.chunking.language_spec import LanguageSpec
+from codequarry.ingest.chunking.tagged_languages import TAGGED
+from codequarry.ingest.chunking.tags import query_source, read_tags
 
 # Only these languages are parsed: the pack has grammars that never return (cobol on the input "x").
 SPECS: dict[str, LanguageSpec] = {
@@ -41,6 +43,7 @@ SPECS: dict[str, LanguageSpec] = {
     "php": PHP,
     "swift": SWIFT,
     "shell": BASH,
+    **TAGGED,
 }
 
 # Larger files are data, whatever their extension, and their trees take about fifty times their size in memory.
@@ -83,6 +86,12 @@ class Grammar:
         """Run the query over the whole tree."""
         return QueryCursor(self.query).captures(root)
 
+    def read(self, root: Node, data: bytes) -> tuple[LanguageSpec, dict[str, list[Node]]]:
+        """Return the rules for a tree and the captures of its query."""
+        if self.spec.tags is not None:
+            return read_tags(self.spec, self.query, root, data)
+        return self.spec, self.captures(root)
+
 
 def is_repetitive(data: bytes) -> bool:
     """Return whether some stretch of a file repeats a few bytes over and over."""
@@ -122,7 +131,8 @@ def _load(name: str, query: str) -> tuple[Language, Query]:
 def load_grammar(spec: LanguageSpec) -> Grammar | None:
     """Return the grammar of ``spec``, or None if the installation lacks it or has an incompatible version."""
     try:
-        language, query = _load(spec.grammar, spec.query)
+        # Query files are read when they are needed: a process that meets no Haskell never reads Haskell's.
+        language, query = _load(spec.grammar, spec.query if spec.tags is None else query_source(spec.tags))
     except (LookupError, ImportError, OSError, QueryError):
         return None
     return Grammar(spec, language, query)

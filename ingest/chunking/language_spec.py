@@ -28,6 +28,10 @@ class Role(Enum):
     """Any other statement; opened if it is large and holds a block of statements."""
     SKIP = auto()
     """Part of the declaration before it."""
+    CONTINUED = auto()
+    """The rest of the declaration before it, for grammars that have a head and a body as siblings."""
+    LEADING = auto()
+    """Part of the next declaration: an attribute, or a doc string above it."""
 
 
 NamePath = tuple[str, ...]
@@ -166,3 +170,9 @@ class LanguageSpec:
     """Built-in names of the language, which refer to nothing in a repository."""
     docstring: Callable[[Node, bytes], str] | None = None
     """Returns the doc string inside a body, if the language has doc strings."""
+    leading_doc: Callable[[Node], str] = lambda node: ""
+    """Returns the doc string in a node of the role ``LEADING``."""
+    tags: str | None = None
+    """The name of the query file that says where the declarations are, instead of ``query`` and ``rules``."""
+    joins: bool = False
+    """Neighbouring functions of the same name are one definition: clauses, equations and their type signature."""

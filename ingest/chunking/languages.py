@@ -218,7 +218,8 @@ LANGUAGES = frozenset(_EXTENSIONS_BY_LANGUAGE) | frozenset(_NAMES_BY_LANGUAGE) |
 GRAMMAR_LANGUAGES = frozenset(
     {
         "python", "javascript", "typescript", "go", "rust", "java", "kotlin", "scala", "c", "c++", "c#", "ruby", "php",
-        "swift", "shell",
+        "swift", "shell", "cmake", "css", "dockerfile", "elixir", "graphql", "hcl", "julia", "lua", "makefile",
+        "protocol buffer", "r", "scss",
     }
 )  # fmt: skip
 """Languages that are chunked by their syntax tree."""

@@ -1,0 +1,12 @@
+(import_statement (string_value) @module) @import
+(use_statement (string_value) @module) @import
+(forward_statement (string_value) @module) @import
+(mixin_statement name: (identifier) @name (block) @body) @definition.function
+(function_statement name: (identifier) @name (block) @body) @definition.function
+(rule_set (selectors) @name (block) @body) @definition.rule
+(media_statement (block) @body) @scope
+(supports_statement (block) @body) @scope
+(keyframes_statement (keyframes_name) @name) @definition.keyframes
+(declaration (property_name) @name (#match? @name "^(--|[$])")) @definition.variable
+(include_statement (identifier) @reference.call)
+(call_expression (function_name) @reference.call)
