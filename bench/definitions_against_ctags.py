@@ -23,6 +23,8 @@ from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import ChunkingSettings
 
 LARGEST_FILE = 1_000_000
+# A file with a longer line is minified: its names are in one chunk, which keeps the first few hundred.
+MINIFIED_LINE = 5_000
 LEFT_OUT = {
     "local": "a local variable",
     "label": "a label inside a function",
@@ -38,6 +40,7 @@ LEFT_OUT = {
     "id": "an id",
     "globalVar": "an assignment that no function's definition belongs to",
     "functionVar": "a variable inside a function",
+    "implementation": "an extension of a protocol that is defined elsewhere",
     "nameattr": "a column name",
     "loadedPackage": "an import",
     "using": "an import",
@@ -72,10 +75,12 @@ def ctags(paths: list[Path]) -> Iterator[dict[str, object]]:
 
 
 def chunks_of(path: Path) -> list[Chunk]:
-    """Return the chunks of a file, or none if it is not text."""
+    """Return the chunks of a file, or none if it is minified or not text."""
     try:
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
+        return []
+    if max(map(len, text.split("\n"))) > MINIFIED_LINE:
         return []
     language = language_of(str(path), text.split("\n", 1)[0]) or "text"
     return chunk_file(SourceFile("bench", str(path), "", language, text), Sizes.of(ChunkingSettings()))
@@ -84,7 +89,7 @@ def chunks_of(path: Path) -> list[Chunk]:
 def is_counted(tag: dict[str, object]) -> bool:
     """Return whether a tag is a definition that an index should know."""
     kind, name = str(tag["kind"]), str(tag["name"])
-    if name.startswith(("__anon", "anonymous", "AnonymousFunction")):
+    if name.startswith(("__anon", "anonymous", "AnonymousFunction", "anonFunc")):
         return False
     scoped_in_function = tag.get("scopeKind") in {"function", "method", "func", "subroutine"}
     if scoped_in_function and kind in {"variable", "constant", "member", "field", "property"}:
@@ -149,8 +154,8 @@ def _is_found(tag: dict[str, object], chunks: list[Chunk]) -> bool:
     last = name.replace("::", ".").rsplit(".", 1)[-1]
     for chunk in chunks:
         if chunk.start_line - 1 <= line <= chunk.end_line + 1:
-            names = {*chunk.defines, chunk.symbol_name, chunk.qualified_name}
-            if name in names or last in names or any(known and known.endswith(f".{name}") for known in names):
+            names = {*chunk.defines, chunk.symbol_name, chunk.qualified_name, chunk.package}
+            if name in names or last in names or any(known and f".{name}." in f".{known}." for known in names):
                 return True
     return False
 

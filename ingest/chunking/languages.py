@@ -218,8 +218,9 @@ LANGUAGES = frozenset(_EXTENSIONS_BY_LANGUAGE) | frozenset(_NAMES_BY_LANGUAGE) |
 GRAMMAR_LANGUAGES = frozenset(
     {
         "python", "javascript", "typescript", "go", "rust", "java", "kotlin", "scala", "c", "c++", "c#", "ruby", "php",
-        "swift", "shell", "cmake", "css", "dockerfile", "elixir", "graphql", "hcl", "julia", "lua", "makefile",
-        "protocol buffer", "r", "scss",
+        "swift", "shell", "cmake", "css", "dart", "dockerfile", "elixir", "erlang", "graphql", "haskell", "hcl", "julia",
+        "lua", "makefile", "objective-c", "objective-c++", "ocaml", "perl", "powershell", "protocol buffer", "r", "scss",
+        "solidity", "zig",
     }
 )  # fmt: skip
 """Languages that are chunked by their syntax tree."""

@@ -41,17 +41,38 @@ def tagged(
     )
 
 
+def _dart_exported(name: str, signature: str, wrapped: bool) -> bool | None:
+    return not name.startswith("_")
+
+
+def _zig_exported(name: str, signature: str, wrapped: bool) -> bool | None:
+    return signature.startswith(("pub ", "export "))
+
+
+OCAML_INTERFACE = tagged("ocaml_interface", "ocaml")
+
 TAGGED: Mapping[str, LanguageSpec] = {
     "cmake": tagged("cmake", "cmake", comments=frozenset({"line_comment", "bracket_comment"})),
     "css": tagged("css", "css", comments=frozenset({"comment", "js_comment"})),
+    "dart": tagged("dart", "dart", comments=frozenset({"comment", "documentation_comment"}), exported=_dart_exported),
     "dockerfile": tagged("dockerfile", "dockerfile"),
     "elixir": tagged("elixir", "elixir", exported=private_if(r"defp\b|defmacrop\b|defguardp\b"), joins=True),
+    "erlang": tagged("erlang", "erlang", joins=True),
     "graphql": tagged("graphql", "graphql"),
+    "haskell": tagged("haskell", "haskell", comments=frozenset({"comment", "haddock"}), joins=True),
     "hcl": tagged("hcl", "hcl"),
     "julia": tagged("julia", "julia", comments=frozenset({"line_comment", "block_comment"}), joins=True),
     "lua": tagged("lua", "lua", blocks=frozenset({"block"}), exported=private_if(r"local\b")),
     "makefile": tagged("make", "make"),
+    "ocaml": tagged("ocaml", "ocaml"),
+    "objective-c": tagged("objc", "objc"),
+    "objective-c++": tagged("objc", "objc"),
+    "perl": tagged("perl", "perl", comments=frozenset({"comment", "pod"})),
+    "powershell": tagged("powershell", "powershell"),
     "protocol buffer": tagged("proto", "proto", names_package=True),
     "r": tagged("r", "r"),
     "scss": tagged("scss", "scss", comments=frozenset({"comment", "js_comment"})),
+    "solidity": tagged("solidity", "solidity"),
+    "zig": tagged("zig", "zig", comments=frozenset({"line_comment", "doc_comment", "container_doc_comment"}),
+                  exported=_zig_exported),
 }

@@ -42,6 +42,7 @@ _ROLES: Mapping[str, tuple[Role, SymbolType]] = {
     "namespace": (Role.SCOPE, "class"),
     "prototype": (Role.VALUE, "function"),
     "type": (Role.VALUE, "class"),
+    "test": (Role.BLOCK, "block"),
 }
 _OTHER: tuple[Role, SymbolType] = (Role.VALUE, "block")
 # An extension and a namespace repeat a name that is defined elsewhere or in many files.
@@ -53,7 +54,6 @@ _OUTLINED = {
     "continued": Role.CONTINUED,
     "skip": Role.SKIP,
     "statement": Role.BLOCK,
-    "test": Role.BLOCK,
 }
 
 
@@ -172,6 +172,7 @@ def _read_definition(
         name=_constant_name(tuple(path)),
         body=_constant_body(body),
         reopens=word == "extension",
+        opens=word != "test",
     )
     reading.rules[node.id] = (node, rule)
 
@@ -191,7 +192,7 @@ def _read_outlined(
     if word == "inside":
         reading.inside.add(node.id)
     body = next(iter(captured.get("body", ())), node)
-    rule = Rule(_OUTLINED[group], group, name=_constant_name(()), body=_constant_body(body), opens=group != "test")
+    rule = Rule(_OUTLINED[group], group, name=_constant_name(()), body=_constant_body(body))
     reading.rules.setdefault(node.id, (node, rule))
 
 

@@ -28,7 +28,9 @@
   (#any-of? @kind "def" "defp" "defmacro" "defmacrop")) @definition.function
 ((call target: (identifier) @kind) (#any-of? @kind "defstruct" "defexception")) @definition.field
 ((call target: (identifier) @_word (arguments . (string (quoted_content) @name)) (do_block))
-  (#any-of? @_word "test" "describe")) @test
+  (#eq? @_word "test")) @definition.test
+((call target: (identifier) @_word (arguments . (string) @_title) (do_block) @body)
+  (#eq? @_word "describe")) @scope
 
 ((call target: (identifier) @_word (arguments . (alias) @module))
   (#any-of? @_word "alias" "import" "require" "use")) @import

@@ -7,12 +7,13 @@
 (function_declaration name: (dot_index_expression table: (_) @receiver field: (identifier) @name)) @definition.function
 (function_declaration name: (method_index_expression table: (_) @receiver method: (identifier) @name)) @definition.method
 
-(chunk (assignment_statement (variable_list . name: (identifier) @name)
-  (expression_list . value: (function_definition body: (block)? @body))) @definition.function)
-(chunk (assignment_statement (variable_list . name: (dot_index_expression table: (_) @receiver field: (identifier) @name))
-  (expression_list . value: (function_definition body: (block)? @body))) @definition.function)
 (variable_declaration (assignment_statement (variable_list . name: (identifier) @name)
   (expression_list . value: (function_definition body: (block)? @body)))) @definition.function
+(assignment_statement (variable_list . name: (identifier) @name)
+  (expression_list . value: (function_definition body: (block)? @body))) @definition.function
+(assignment_statement
+  (variable_list . name: (dot_index_expression table: (_) @receiver field: (identifier) @name))
+  (expression_list . value: (function_definition body: (block)? @body))) @definition.function
 (table_constructor (field name: (identifier) @name value: (function_definition)) @definition.function)
 
 (chunk (variable_declaration (assignment_statement (variable_list name: (identifier) @name))) @definition.variable)

@@ -4,7 +4,7 @@
 (define_directive name: (word) @name) @definition.macro
 (export_directive (variable_assignment name: (word) @name)) @definition.variable
 ((rule (targets (word) @_target)) @statement.special (#match? @_target "^[.][A-Z_]+$"))
-((rule (targets (word) @name) (recipe)? @body) @definition.function (#set! kind "target"))
+((rule (targets (_) @name) (recipe)? @body) @definition.function (#set! kind "target"))
 (conditional) @scope
 (variable_reference (word) @reference.name)
 (prerequisites (word) @reference.name)

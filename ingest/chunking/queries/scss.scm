@@ -3,7 +3,10 @@
 (forward_statement (string_value) @module) @import
 (mixin_statement name: (identifier) @name (block) @body) @definition.function
 (function_statement name: (identifier) @name (block) @body) @definition.function
-(rule_set (selectors) @name (block) @body) @definition.rule
+(rule_set (selectors (_) @name) (block) @body) @definition.rule
+(class_selector (class_name) @name) @definition.selector
+(id_selector (id_name) @name) @definition.selector
+(placeholder (identifier) @name) @definition.selector
 (media_statement (block) @body) @scope
 (supports_statement (block) @body) @scope
 (keyframes_statement (keyframes_name) @name) @definition.keyframes
