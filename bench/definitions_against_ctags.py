@@ -9,6 +9,7 @@ are left out; ``LEFT_OUT`` says which and why.
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -51,6 +52,17 @@ LEFT_OUT = {
     "list": "a literal value inside a call",
     "dataframe": "a literal value inside a call",
 }
+LEFT_OUT_IN = {
+    ("PowerShell", "variable"): "an assignment, local or not",
+    ("ObjectiveC", "category"): "an extension of a class that is defined elsewhere",
+    ("ObjectiveC", "typedef"): "ctags takes the arguments of a block type for names",
+    ("Perl", "format"): "a report format; ctags also takes `format => x` in a hash for one",
+}
+# What ctags takes for names: keywords in Haskell (`pattern X = ...`), local variables in Lua (`local s = spy.new(function`).
+MISTAKEN = {
+    "Haskell": re.compile(r"^/\^(?:pattern|\s+return) "),
+    "Lua": re.compile(r"^/\^\s*local [\w, ]+= *(?!function)"),
+}
 COUNTED_IN = {"package": {"Perl", "Java"}}
 
 
@@ -65,7 +77,7 @@ def sources(folder: Path) -> Iterator[Path]:
 
 def ctags(paths: list[Path]) -> Iterator[dict[str, object]]:
     """Yield the tags of some files."""
-    command = ["ctags", "--output-format=json", "--fields=+neKS", "-L", "-", "-f", "-"]
+    command = ["ctags", "--output-format=json", "--fields=+neKSPl", "-L", "-", "-f", "-"]
     listed = "\n".join(map(str, paths))
     ran = subprocess.run(command, input=listed, capture_output=True, text=True, check=False, errors="replace")
     for line in ran.stdout.splitlines():
@@ -89,12 +101,20 @@ def chunks_of(path: Path) -> list[Chunk]:
 def is_counted(tag: dict[str, object]) -> bool:
     """Return whether a tag is a definition that an index should know."""
     kind, name = str(tag["kind"]), str(tag["name"])
-    if name.startswith(("__anon", "anonymous", "AnonymousFunction", "anonFunc")):
+    if name in {"()", "_", "__attribute__"} or name.startswith(
+        ("__anon", "anonymous", "AnonymousFunction", "anonFunc")
+    ):
+        return False
+    language = str(tag.get("language"))
+    mistaken = MISTAKEN.get(language)
+    if (language, kind) in LEFT_OUT_IN or (mistaken and mistaken.match(str(tag.get("pattern")))):
+        return False
+    if language == "OCaml" and kind == "module" and tag["line"] == 1:  # named by its file
         return False
     scoped_in_function = tag.get("scopeKind") in {"function", "method", "func", "subroutine"}
     if scoped_in_function and kind in {"variable", "constant", "member", "field", "property"}:
         return False
-    return kind not in LEFT_OUT or str(tag.get("language")) in COUNTED_IN.get(kind, ())
+    return kind not in LEFT_OUT or language in COUNTED_IN.get(kind, ())
 
 
 def main() -> int:
@@ -151,10 +171,18 @@ def _row(language: str, paths: list[Path], missing: int) -> str:
 def _is_found(tag: dict[str, object], chunks: list[Chunk]) -> bool:
     line, name = int(str(tag["line"])), str(tag["name"])
     # A name may be qualified on one side only: `Foo::bar`, `M.pay`, `-[Foo bar:]`.
+    # A selector of Objective-C has as many words as arguments; the chunk's name is the first.
+    name = name.split(":", 1)[0] if tag.get("language") == "ObjectiveC" else name
+    name = name.strip("()") or name
     last = name.replace("::", ".").rsplit(".", 1)[-1]
     for chunk in chunks:
         if chunk.start_line - 1 <= line <= chunk.end_line + 1:
-            names = {*chunk.defines, chunk.symbol_name, chunk.qualified_name, chunk.package}
+            names = {
+                *(known.strip("`") for known in chunk.defines),
+                chunk.symbol_name,
+                chunk.qualified_name,
+                chunk.package,
+            }
             if name in names or last in names or any(known and f".{name}." in f".{known}." for known in names):
                 return True
     return False

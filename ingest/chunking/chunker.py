@@ -2,6 +2,7 @@
 
 from codequarry.ingest.chunking.chunk_ids import chunk_id, content_hash
 from codequarry.ingest.chunking.code import code_pieces
+from codequarry.ingest.chunking.components import COMPONENT_LANGUAGES, component_pieces
 from codequarry.ingest.chunking.grammar import spec_for
 from codequarry.ingest.chunking.languages import CONFIG_LANGUAGES, PROSE_LANGUAGES
 from codequarry.ingest.chunking.markdown import markdown_pieces
@@ -34,6 +35,8 @@ def chunk_file(source: SourceFile, sizes: Sizes) -> list[Chunk]:
 def _pieces(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece]:
     if source.language == "markdown":
         return markdown_pieces(text, sizes)
+    if source.language in COMPONENT_LANGUAGES:
+        return component_pieces(source.path, text, sizes, lambda part, limits: plain_pieces("html", part, limits))
     spec = spec_for(source.language, source.path, source.text)
     found = code_pieces(spec, source.path, text, sizes) if spec is not None else None
     return found if found is not None else plain_pieces(source.language, text, sizes)

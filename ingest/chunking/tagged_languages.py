@@ -1,11 +1,12 @@
 """The languages whose declarations a query file in ``queries`` describes; docs/languages.md shows how to add one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from codequarry.ingest.chunking.language_spec import ExportRule, LanguageSpec, unknown_export
+from codequarry.ingest.chunking.language_spec import ExportRule, LanguageSpec, unchanged, unknown_export
 
 _COMMENT = frozenset({"comment"})
+_CSS_COMMENTS = frozenset({"comment", "js_comment"})
 
 
 def private_if(pattern: str) -> ExportRule:
@@ -24,6 +25,7 @@ def tagged(
     exported: ExportRule = unknown_export,
     joins: bool = False,
     names_package: bool = False,
+    prepare: Callable[[bytes], bytes] = unchanged,
 ) -> LanguageSpec:
     """Return the rules of a language that the file ``queries/QUERY.scm`` describes."""
     return LanguageSpec(
@@ -37,6 +39,7 @@ def tagged(
         exported=exported,
         joins=joins,
         names_package=names_package,
+        prepare=prepare,
         dependency=lambda module: None,
     )
 
@@ -49,11 +52,19 @@ def _zig_exported(name: str, signature: str, wrapped: bool) -> bool | None:
     return signature.startswith(("pub ", "export "))
 
 
+_UNREAD_CSS = re.compile(rb"""(?<=url\()[^"'()\s][^()\n]*(?=\))|;(?=\s*;)""")
+
+
+def _readable_css(data: bytes) -> bytes:
+    """Replace what the grammars can't read: unquoted addresses, and semicolons after semicolons."""
+    return _UNREAD_CSS.sub(lambda found: (b" " if found[0] == b";" else b"x") * len(found[0]), data)
+
+
 OCAML_INTERFACE = tagged("ocaml_interface", "ocaml")
 
 TAGGED: Mapping[str, LanguageSpec] = {
     "cmake": tagged("cmake", "cmake", comments=frozenset({"line_comment", "bracket_comment"})),
-    "css": tagged("css", "css", comments=frozenset({"comment", "js_comment"})),
+    "css": tagged("css", "css", comments=_CSS_COMMENTS, prepare=_readable_css),
     "dart": tagged("dart", "dart", comments=frozenset({"comment", "documentation_comment"}), exported=_dart_exported),
     "dockerfile": tagged("dockerfile", "dockerfile"),
     "elixir": tagged("elixir", "elixir", exported=private_if(r"defp\b|defmacrop\b|defguardp\b"), joins=True),
@@ -71,8 +82,12 @@ TAGGED: Mapping[str, LanguageSpec] = {
     "powershell": tagged("powershell", "powershell"),
     "protocol buffer": tagged("proto", "proto", names_package=True),
     "r": tagged("r", "r"),
-    "scss": tagged("scss", "scss", comments=frozenset({"comment", "js_comment"})),
+    "scss": tagged("scss", "scss", comments=_CSS_COMMENTS, prepare=_readable_css),
     "solidity": tagged("solidity", "solidity"),
-    "zig": tagged("zig", "zig", comments=frozenset({"line_comment", "doc_comment", "container_doc_comment"}),
-                  exported=_zig_exported),
+    "zig": tagged(
+        "zig",
+        "zig",
+        comments=frozenset({"line_comment", "doc_comment", "container_doc_comment"}),
+        exported=_zig_exported,
+    ),
 }

@@ -8,6 +8,7 @@
 (external (value_name) @name) @definition.prototype
 (type_definition (type_binding name: (_) @name)) @definition.type
 (constructor_declaration (constructor_name) @name) @definition.constant
+(tag_specification (tag) @name) @definition.constant
 (field_declaration (field_name) @name) @definition.field
 (module_definition (module_binding (module_name) @name body: (structure) @body)) @definition.module
 (module_definition (module_binding (module_name) @name body: (functor body: (structure) @body))) @definition.module
