@@ -58,7 +58,8 @@ LEFT_OUT_IN = {
     ("ObjectiveC", "typedef"): "ctags takes the arguments of a block type for names",
     ("Perl", "format"): "a report format; ctags also takes `format => x` in a hash for one",
 }
-# What ctags takes for names: keywords in Haskell (`pattern X = ...`), local variables in Lua (`local s = spy.new(function`).
+# What ctags takes for names: keywords in Haskell (`pattern X = ...`), and local variables in Lua
+# (`local s = spy.new(function`).
 MISTAKEN = {
     "Haskell": re.compile(r"^/\^(?:pattern|\s+return) "),
     "Lua": re.compile(r"^/\^\s*local [\w, ]+= *(?!function)"),

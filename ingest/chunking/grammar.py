@@ -23,7 +23,7 @@ from codequarry.ingest.chunking.grammars.scala import SCALA
 from codequarry.ingest.chunking.grammars.shell import BASH
 from codequarry.ingest.chunking.grammars.swift import SWIFT
 from codequarry.ingest.chunking.language_spec import LanguageSpec
-from codequarry.ingest.chunking.tagged_languages import OCAML_INTERFACE, TAGGED
+from codequarry.ingest.chunking.tagged_languages import OCAML_INTERFACE, TAGGED, looks_like_objective_c
 from codequarry.ingest.chunking.tags import query_source, read_tags
 
 # Only these languages are parsed: the pack has grammars that never return (cobol on the input "x").
@@ -113,12 +113,15 @@ class _Budget:
 
 
 def spec_for(language: str, path: str, text: str) -> LanguageSpec | None:
-    """Return the rules for a file: JSX has its own grammar, and a header may be C++."""
+    """Return the rules for a file: JSX has its own grammar, and a header may be C++ or Objective-C."""
     lower = path.lower()
     if language == "typescript" and lower.endswith(".tsx"):
         return TSX
-    if language == "c" and lower.endswith(".h") and looks_like_cpp(text):
-        return CPP
+    if language == "c" and lower.endswith(".h"):
+        if looks_like_objective_c(text):
+            return SPECS["objective-c"]
+        if looks_like_cpp(text):
+            return CPP
     if language == "ocaml" and lower.endswith(".mli"):
         return OCAML_INTERFACE
     return SPECS.get(language)

@@ -87,6 +87,8 @@ class Rule:
     """It extends a type that is defined elsewhere, like ``impl`` and ``extension``."""
     opens: bool = True
     """A large statement may be opened; a test case is not, because its statements say little on their own."""
+    one_row: bool = False
+    """The signature is the first row, because the grammar has the name and the members in one node."""
 
 
 Resolver = Callable[[Node, bytes], "tuple[Node, Rule] | Rule | None"]

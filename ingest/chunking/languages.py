@@ -218,9 +218,9 @@ LANGUAGES = frozenset(_EXTENSIONS_BY_LANGUAGE) | frozenset(_NAMES_BY_LANGUAGE) |
 GRAMMAR_LANGUAGES = frozenset(
     {
         "python", "javascript", "typescript", "go", "rust", "java", "kotlin", "scala", "c", "c++", "c#", "ruby", "php",
-        "swift", "shell", "cmake", "css", "dart", "dockerfile", "elixir", "erlang", "graphql", "haskell", "hcl", "julia",
-        "lua", "makefile", "objective-c", "objective-c++", "ocaml", "perl", "powershell", "protocol buffer", "r", "scss",
-        "solidity", "zig",
+        "swift", "shell", "cmake", "css", "dart", "dockerfile", "elixir", "erlang", "graphql", "groovy", "haskell",
+        "hcl", "julia", "lua", "makefile", "objective-c", "objective-c++", "ocaml", "perl", "powershell",
+        "protocol buffer", "r", "scss", "solidity", "zig",
     }
 )  # fmt: skip
 """Languages that are chunked by their syntax tree."""
@@ -235,6 +235,8 @@ PROSE_LANGUAGES = frozenset(
 )
 """Languages whose chunks are of type ``documentation``."""
 
+# Objective-C and MATLAB share the extension.
+_MATLAB = re.compile(r"^\s*(?:%|function\b|classdef\b)")
 _SHEBANG = re.compile(r"^#!\s*(?:\S*/env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([A-Za-z][\w+-]*)")
 _NO_MAPPING: Mapping[str, str] = MappingProxyType({})
 
@@ -249,6 +251,8 @@ def language_of(path: str, first_line: str = "", mapping: Mapping[str, str] = _N
             return mapped[key]
     if name in LANGUAGE_BY_NAME:
         return LANGUAGE_BY_NAME[name]
+    if suffixes[-1:] == ["m"] and _MATLAB.match(first_line):
+        return "matlab"
     for suffix in suffixes:
         if suffix in LANGUAGE_BY_EXTENSION:
             return LANGUAGE_BY_EXTENSION[suffix]

@@ -106,7 +106,7 @@ class Outliner:
         body = rule.body(node)
         name = rule.name(node, self._data) if rule.role not in {Role.BLOCK, Role.IMPORT, Role.VALUE} else ()
         head = self._signature_start(outer if read.exported or rule.role is Role.BLOCK else read.head)
-        body_byte = self._body_start(node, body)
+        body_byte = self._row_end(node) if rule.one_row else self._body_start(node, body)
         signature = self._signature(rule, head, outer.end_byte if body_byte is None else body_byte)
         row = min([outer.start_point[0], *(above.start_point[0] for above in pending)])
         return Declaration(
@@ -157,18 +157,20 @@ class Outliner:
                 if words:
                     return words[0].start_byte
             elif child.type not in self._spec.annotations and child.type not in self._spec.comments:
-                return child.start_byte
+                # Some grammars have no node for the keyword in front.
+                return node.start_byte if child == node.children[0] else child.start_byte
         return node.start_byte
 
     def _body_start(self, node: Node, body: Node | None) -> int | None:
         """Return the byte where the body begins, including comments directly before its first statement."""
         if body is None:
             return None
-        if body.id == node.id:  # the members are among the words of the head, which ends with its row
-            line_end = self._data.find(b"\n", node.start_byte, node.end_byte)
-            return line_end if line_end >= 0 else None
         comments = (child.start_byte for child in node.children if child.type in self._spec.comments)
         return min(body.start_byte, *(start for start in comments if start > node.start_byte), body.start_byte)
+
+    def _row_end(self, node: Node) -> int | None:
+        end = self._data.find(b"\n", node.start_byte, node.end_byte)
+        return end if end >= 0 else None
 
     def _signature(self, rule: Rule, start: int, end: int) -> str:
         if rule.role in {Role.IMPORT, Role.TRANSPARENT}:

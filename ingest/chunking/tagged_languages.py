@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from codequarry.ingest.chunking.language_spec import ExportRule, LanguageSpec, unchanged, unknown_export
 
+_NONE: Mapping[str, str] = MappingProxyType({})
 _COMMENT = frozenset({"comment"})
 _CSS_COMMENTS = frozenset({"comment", "js_comment"})
 
@@ -26,6 +28,8 @@ def tagged(
     joins: bool = False,
     names_package: bool = False,
     prepare: Callable[[bytes], bytes] = unchanged,
+    wrappers: Mapping[str, str] = _NONE,
+    lists_exports: bool = False,
 ) -> LanguageSpec:
     """Return the rules of a language that the file ``queries/QUERY.scm`` describes."""
     return LanguageSpec(
@@ -40,16 +44,15 @@ def tagged(
         joins=joins,
         names_package=names_package,
         prepare=prepare,
+        wrappers=wrappers,
+        # The outline compares a name with the exports only in languages that have such wrappers.
+        export_wrappers=frozenset({"export"}) if lists_exports else frozenset(),
         dependency=lambda module: None,
     )
 
 
 def _dart_exported(name: str, signature: str, wrapped: bool) -> bool | None:
     return not name.startswith("_")
-
-
-def _zig_exported(name: str, signature: str, wrapped: bool) -> bool | None:
-    return signature.startswith(("pub ", "export "))
 
 
 _UNREAD_CSS = re.compile(rb"""(?<=url\()[^"'()\s][^()\n]*(?=\))|;(?=\s*;)""")
@@ -60,6 +63,19 @@ def _readable_css(data: bytes) -> bytes:
     return _UNREAD_CSS.sub(lambda found: (b" " if found[0] == b";" else b"x") * len(found[0]), data)
 
 
+_OBJECTIVE_C = re.compile(r"^[ \t]*(?:@(?:interface|protocol|class|property|end)\b|#import\s)", re.MULTILINE)
+
+
+def looks_like_objective_c(text: str) -> bool:
+    """Return whether a header has declarations or imports of Objective-C."""
+    return _OBJECTIVE_C.search(text) is not None
+
+
+def _readable_objc(data: bytes) -> bytes:
+    """Replace ``@selector(a:b:)``, which the grammar can't read, with a number."""
+    return re.sub(rb"@selector\([\w:]*\)", lambda found: b"0" * len(found[0]), data)
+
+
 OCAML_INTERFACE = tagged("ocaml_interface", "ocaml")
 
 TAGGED: Mapping[str, LanguageSpec] = {
@@ -68,16 +84,17 @@ TAGGED: Mapping[str, LanguageSpec] = {
     "dart": tagged("dart", "dart", comments=frozenset({"comment", "documentation_comment"}), exported=_dart_exported),
     "dockerfile": tagged("dockerfile", "dockerfile"),
     "elixir": tagged("elixir", "elixir", exported=private_if(r"defp\b|defmacrop\b|defguardp\b"), joins=True),
-    "erlang": tagged("erlang", "erlang", joins=True),
+    "erlang": tagged("erlang", "erlang", joins=True, lists_exports=True),
     "graphql": tagged("graphql", "graphql"),
+    "groovy": tagged("groovy", "groovy", comments=frozenset({"line_comment", "block_comment"})),
     "haskell": tagged("haskell", "haskell", comments=frozenset({"comment", "haddock"}), joins=True),
     "hcl": tagged("hcl", "hcl"),
     "julia": tagged("julia", "julia", comments=frozenset({"line_comment", "block_comment"}), joins=True),
     "lua": tagged("lua", "lua", blocks=frozenset({"block"}), exported=private_if(r"local\b")),
     "makefile": tagged("make", "make"),
     "ocaml": tagged("ocaml", "ocaml"),
-    "objective-c": tagged("objc", "objc"),
-    "objective-c++": tagged("objc", "objc"),
+    "objective-c": tagged("objc", "objc", prepare=_readable_objc, wrappers={"implementation_definition": ""}),
+    "objective-c++": tagged("objc", "objc", prepare=_readable_objc, wrappers={"implementation_definition": ""}),
     "perl": tagged("perl", "perl", comments=frozenset({"comment", "pod"})),
     "powershell": tagged("powershell", "powershell"),
     "protocol buffer": tagged("proto", "proto", names_package=True),
@@ -88,6 +105,6 @@ TAGGED: Mapping[str, LanguageSpec] = {
         "zig",
         "zig",
         comments=frozenset({"line_comment", "doc_comment", "container_doc_comment"}),
-        exported=_zig_exported,
+        lists_exports=True,
     ),
 }

@@ -43,6 +43,9 @@ _ROLES: Mapping[str, tuple[Role, SymbolType]] = {
     "prototype": (Role.VALUE, "function"),
     "type": (Role.VALUE, "class"),
     "test": (Role.BLOCK, "block"),
+    "block": (Role.TYPE, "block"),
+    "rule": (Role.TYPE, "block"),
+    "stage": (Role.TYPE, "block"),
 }
 _OTHER: tuple[Role, SymbolType] = (Role.VALUE, "block")
 # An extension and a namespace repeat a name that is defined elsewhere or in many files.
@@ -165,6 +168,9 @@ def _read_definition(
     body = next(iter(captured.get("body", ())), None) or node.child_by_field_name("body")
     if body is None and role in {Role.TYPE, Role.SCOPE}:
         body = node
+    together = settings.get("head") == "row" or (
+        body is not None and any(body.start_byte <= name.start_byte < body.end_byte for name in names[:1])
+    )
     rule = Rule(
         role,
         kind,
@@ -173,6 +179,7 @@ def _read_definition(
         body=_constant_body(body),
         reopens=word == "extension",
         opens=word != "test",
+        one_row=together,
     )
     reading.rules[node.id] = (node, rule)
 

@@ -5,7 +5,7 @@
 ((normal_command (identifier) @_word (argument_list . (argument) @name)) @definition.variable
   (#match? @_word "^(?i:set|option)$"))
 ((normal_command (identifier) @_word (argument_list . (argument) @name)) @definition.target
-  (#match? @_word "^(?i:add_library|add_executable|add_custom_target|project)$"))
+  (#match? @_word "^(?i:add_library|add_executable|add_custom_target|project)$") (#not-match? @name "[$]"))
 (if_condition (body) @body) @scope
 (normal_command (identifier) @reference.call)
 (variable_ref (normal_var (variable) @reference.name))

@@ -59,7 +59,7 @@
   "def" "defp" "defmacro" "defmacrop" "defmodule" "defprotocol" "defimpl" "defstruct" "defdelegate" "defguard"
   "alias" "import" "require" "use" "if" "unless" "case" "cond" "with" "for" "quote" "unquote" "test" "describe"
   "doc" "moduledoc" "typedoc" "spec" "type" "typep" "opaque" "callback" "impl" "behaviour" "defexception"))
-(call target: (dot right: (identifier) @reference.call))
+(call target: (dot right: (identifier) @reference.call) (arguments))
 (binary_operator operator: "|>" right: (identifier) @reference.call)
 (alias) @reference.type
 

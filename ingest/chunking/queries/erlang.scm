@@ -8,7 +8,7 @@
 (fun_decl clause: (function_clause name: (atom) @name body: (clause_body) @body)) @definition.function
 (spec fun: (atom) @name) @definition.function
 (record_decl name: (atom) @name) @definition.struct
-(record_field name: (atom) @name) @definition.field
+(record_decl fields: (record_field name: (atom) @name) @definition.field)
 (pp_define lhs: (macro_lhs name: (_) @name)) @definition.constant
 (type_alias name: (type_name name: (atom) @name)) @definition.type
 (opaque name: (type_name name: (atom) @name)) @definition.type

@@ -7,7 +7,6 @@
 (class_interface (identifier) @skip)
 (class_interface (parameterized_arguments) @skip)
 (class_implementation (identifier) @skip)
-(implementation_definition) @scope
 (protocol_declaration . (identifier) @name) @definition.interface
 (protocol_declaration (identifier) @skip)
 (protocol_declaration (protocol_reference_list) @skip)

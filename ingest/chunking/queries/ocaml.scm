@@ -1,8 +1,15 @@
 (open_module module: (_) @module) @import
 (include_module) @import
-(value_definition (let_binding pattern: (value_name) @name)) @definition.function
-(value_definition (let_binding pattern: (parenthesized_operator) @name)) @definition.function
-(let_binding pattern: (value_name) @name (parameter)) @definition.function
+(value_definition . (let_binding pattern: [(value_name) (parenthesized_operator)] @name (parameter) body: (_) @body))
+  @definition.function
+(value_definition . (let_binding pattern: [(value_name) (parenthesized_operator)] @name
+  body: [(function_expression) (fun_expression)] @body)) @definition.function
+(let_binding pattern: [(value_name) (parenthesized_operator)] @name (parameter)) @definition.function
+(let_binding pattern: [(value_name) (parenthesized_operator)] @name
+  body: [(function_expression) (fun_expression)]) @definition.function
+(compilation_unit (value_definition (let_binding pattern: [(value_name) (parenthesized_operator)] @name))
+  @definition.variable)
+(structure (value_definition (let_binding pattern: [(value_name) (parenthesized_operator)] @name)) @definition.variable)
 (value_specification (value_name) @name) @definition.prototype
 (value_specification (parenthesized_operator) @name) @definition.prototype
 (external (value_name) @name) @definition.prototype

@@ -1,4 +1,5 @@
-((command command_name: (command_name) @_word command_elements: (command_elements (generic_token) @module)) @import
+((pipeline (pipeline_chain (command command_name: (command_name) @_word
+  command_elements: (command_elements (generic_token) @module)))) @import
   (#match? @_word "^(?i:import-module|using)$"))
 (function_statement (function_name) @name (script_block) @body) @definition.function
 (function_statement (function_name) @name) @definition.function

@@ -9,6 +9,9 @@
 (ContainerField field_member: (IDENTIFIER) @name) @definition.field
 (TestDecl (STRINGLITERALSINGLE) @name) @definition.test
 (ContainerDeclType) @skip
+"pub" @leading
+("pub" . (Decl (FnProto function: (IDENTIFIER) @export)))
+("pub" . (Decl (VarDecl variable_type_function: (IDENTIFIER) @export)))
 (SuffixExpr variable_type_function: (IDENTIFIER) @reference.call . (FnCallArguments))
 (FieldOrFnCall function_call: (IDENTIFIER) @reference.call)
 (SuffixExpr variable_type_function: (IDENTIFIER) @reference.name)
