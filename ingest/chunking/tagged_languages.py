@@ -76,8 +76,9 @@ def _readable_objc(data: bytes) -> bytes:
     return re.sub(rb"@selector\([\w:]*\)", lambda found: b"0" * len(found[0]), data)
 
 
-OCAML_INTERFACE = tagged("ocaml_interface", "ocaml")
+OCAML_INTERFACE = tagged("ocaml_interface", "ocaml_interface")
 
+# Perl is missing: its grammar can run without end on broken code.
 TAGGED: Mapping[str, LanguageSpec] = {
     "cmake": tagged("cmake", "cmake", comments=frozenset({"line_comment", "bracket_comment"})),
     "css": tagged("css", "css", comments=_CSS_COMMENTS, prepare=_readable_css),
@@ -95,7 +96,6 @@ TAGGED: Mapping[str, LanguageSpec] = {
     "ocaml": tagged("ocaml", "ocaml"),
     "objective-c": tagged("objc", "objc", prepare=_readable_objc, wrappers={"implementation_definition": ""}),
     "objective-c++": tagged("objc", "objc", prepare=_readable_objc, wrappers={"implementation_definition": ""}),
-    "perl": tagged("perl", "perl", comments=frozenset({"comment", "pod"})),
     "powershell": tagged("powershell", "powershell"),
     "protocol buffer": tagged("proto", "proto", names_package=True),
     "r": tagged("r", "r"),

@@ -23,7 +23,7 @@ from codequarry.shared.model import SymbolType
 _STANDARD = re.compile(r"\(#((?:not-)?(?:eq|match|any-of)\?)")
 _OWN = "text-"
 # Characters around names and modules that are not part of them.
-_QUOTES = "\"'`<>:"
+_QUOTES = "\"'`<>"
 _SEPARATORS = re.compile(r"::|[.:]")
 # The doc string is among the first entries of a body.
 _DOC_ENTRIES = 8
