@@ -76,6 +76,11 @@ def _readable_objc(data: bytes) -> bytes:
     return re.sub(rb"@selector\([\w:]*\)", lambda found: b"0" * len(found[0]), data)
 
 
+def _with_line_feeds(data: bytes) -> bytes:
+    """Move carriage returns out of the way of a grammar that expects a line feed after a backslash."""
+    return data.replace(b"\\\r\n", b" \\\n").replace(b"\r\n", b" \n")
+
+
 OCAML_INTERFACE = tagged("ocaml_interface", "ocaml_interface")
 
 # Perl is missing: its grammar can run without end on broken code.
@@ -83,7 +88,7 @@ TAGGED: Mapping[str, LanguageSpec] = {
     "cmake": tagged("cmake", "cmake", comments=frozenset({"line_comment", "bracket_comment"})),
     "css": tagged("css", "css", comments=_CSS_COMMENTS, prepare=_readable_css),
     "dart": tagged("dart", "dart", comments=frozenset({"comment", "documentation_comment"}), exported=_dart_exported),
-    "dockerfile": tagged("dockerfile", "dockerfile"),
+    "dockerfile": tagged("dockerfile", "dockerfile", prepare=_with_line_feeds),
     "elixir": tagged("elixir", "elixir", exported=private_if(r"defp\b|defmacrop\b|defguardp\b"), joins=True),
     "erlang": tagged("erlang", "erlang", joins=True, lists_exports=True),
     "graphql": tagged("graphql", "graphql"),
