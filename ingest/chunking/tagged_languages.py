@@ -77,8 +77,12 @@ def _readable_objc(data: bytes) -> bytes:
 
 
 def _with_line_feeds(data: bytes) -> bytes:
-    """Move carriage returns out of the way of a grammar that expects a line feed after a backslash."""
-    return data.replace(b"\\\r\n", b" \\\n").replace(b"\r\n", b" \n")
+    """Move a carriage return away from between a backslash and its line feed, where the grammar expects none."""
+    return data.replace(b"\\\r\n", b" \\\n")
+
+
+def _without_carriage_returns(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b" \n")
 
 
 OCAML_INTERFACE = tagged("ocaml_interface", "ocaml_interface")
@@ -92,7 +96,12 @@ TAGGED: Mapping[str, LanguageSpec] = {
     "elixir": tagged("elixir", "elixir", exported=private_if(r"defp\b|defmacrop\b|defguardp\b"), joins=True),
     "erlang": tagged("erlang", "erlang", joins=True, lists_exports=True),
     "graphql": tagged("graphql", "graphql"),
-    "groovy": tagged("groovy", "groovy", comments=frozenset({"line_comment", "block_comment"})),
+    "groovy": tagged(
+        "groovy",
+        "groovy",
+        comments=frozenset({"line_comment", "block_comment"}),
+        prepare=_without_carriage_returns,
+    ),
     "haskell": tagged("haskell", "haskell", comments=frozenset({"comment", "haddock"}), joins=True),
     "hcl": tagged("hcl", "hcl"),
     "julia": tagged("julia", "julia", comments=frozenset({"line_comment", "block_comment"}), joins=True),

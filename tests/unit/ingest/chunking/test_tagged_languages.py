@@ -24,7 +24,7 @@ NAMES = {
     "invoice.zig": ["fee", "Invoice", "Invoice.pay", "State", "applyFee"],
     "invoice.dart": ["fee", "Invoice", "Invoice.pay", "Invoice.total", "applyFee", "Charge"],
     "Invoice.ps1": ["State", "Invoice", "Invoke-Payment", "Get-Total"],
-    "Invoice.groovy": ["Invoice", "Invoice.pay", "Invoice.applyFee", "Payable", "State"],
+    "Invoice.groovy": ["Invoice", "Invoice.pay", "Invoice.applyFee"],
     "Invoice.m": ["FEE", "Payable", "Invoice", "ApplyFee", "Invoice.payWithCard", "Invoice.draft"],
     "Ledger.mm": ["Ledger"],
     "Invoice.sol": [

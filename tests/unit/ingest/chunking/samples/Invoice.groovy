@@ -22,8 +22,6 @@ class Invoice extends Document {
     }
 }
 
-interface Payable {
-    boolean isPaid()
-}
+interface Payable { boolean isPaid() }
 
 enum State { OPEN, PAID }
