@@ -94,7 +94,7 @@ class _Reading:
 def read_tags(spec: LanguageSpec, query: Query, root: Node, data: bytes) -> tuple[LanguageSpec, dict[str, list[Node]]]:
     """Return the rules for one tree, found by its query, and the captures that the facts of a file are read from."""
     reading = _Reading()
-    matches = QueryCursor(query).matches(root, predicate=_Predicates(data))
+    matches = QueryCursor(query).matches(root, _Predicates(data))
     # Patterns are written from special to general: the first that matches a node decides.
     for pattern, captured in sorted(matches, key=lambda match: match[0]):
         _read_match(reading, pattern, captured, query.pattern_settings(pattern), data)
