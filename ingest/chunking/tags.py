@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 from tree_sitter import Node, Query, QueryCursor
 
@@ -222,13 +223,17 @@ class _Predicates:
         self._data = data
 
     def __call__(
-        self, predicate: str, arguments: list[tuple[str, str]], pattern: int, captures: Mapping[str, list[Node]]
+        self,
+        predicate: str,
+        args: list[tuple[str, Literal["capture", "string"]]],
+        pattern_index: int,
+        captures: dict[str, list[Node]],
     ) -> bool:
         word = predicate.removeprefix(_OWN)
         holds = _TESTS.get(word.removeprefix("not-"))
         if holds is None:
             return True
-        first, *others = arguments
+        first, *others = args
         values = [text for other in others for text in self._texts(other, captures)]
         result = all(holds(text, values) for text in self._texts(first, captures))
         return result != word.startswith("not-")
