@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, shorten, summary
+from codequarry.ingest.chunking.declarations import Declaration
 from codequarry.ingest.chunking.facts import (
     MAX_CALLS,
     MAX_DEFINES,
@@ -18,7 +19,7 @@ from codequarry.ingest.chunking.facts import (
 )
 from codequarry.ingest.chunking.grammar import load_grammar
 from codequarry.ingest.chunking.language_spec import LanguageSpec, Role
-from codequarry.ingest.chunking.outline import Declaration, Outliner
+from codequarry.ingest.chunking.outline import Outliner
 from codequarry.ingest.chunking.outline_items import Family, OutlineItem, items_of
 from codequarry.ingest.chunking.pieces import Cut, Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
@@ -43,8 +44,8 @@ def code_pieces(spec: LanguageSpec, path: str, text: SourceText, sizes: Sizes) -
     if grammar is None or tree is None:
         return None
     root = tree.root_node
+    spec, captures = grammar.read(root, text.data)
     declarations = Outliner(spec, text, sizes.target).declarations(root)
-    captures = grammar.captures(root)
     facts = collect_facts(captures, spec, text, declarations)
     package = spec.package(root, text.data, path)
     names = _names(captures, spec, text, path, package, declarations)

@@ -7,8 +7,8 @@ MAX_DOC_CHARACTERS = 2_000
 # Longer signatures are parameter lists that nobody reads in a search result.
 MAX_SIGNATURE_CHARACTERS = 500
 
-_OPENING = re.compile(r"^\s*(?:/\*+(?!/)!?|<!--+|//[/!]*|#+!?|--+|;+)[ \t]?")
-_CLOSING = re.compile(r"(?<!\s)\s*(?:(?<!\*)\*+/|(?<!-)--+>)\s*$")
+_OPENING = re.compile(r"^\s*(?:/\*+(?!/)!?|\(\*+(?!\))|<!--+|//[/!]*|#+[!']?|--+(?: [|^])?|;+|%+)[ \t]?")
+_CLOSING = re.compile(r"(?<!\s)\s*(?:(?<!\*)\*+[/)]|(?<!-)--+>)\s*$")
 _STAR = re.compile(r"^\s*\*+(?!/)[ \t]?")
 _PARAMETER = re.compile(r"""<(?:param|typeparam|exception)\s+(?:name|cref)="(?:[A-Z]:)?([^"]*)"\s*>""")
 _XML_TAG = re.compile(
@@ -20,7 +20,7 @@ _TRAILER = re.compile(r"(?<!\s)\s*(?:\{|:|=>|=|\bdo|;|\bthen)\s*$")
 
 def clean_comment(text: str) -> str:
     """Return the text of a block or line comment without its comment markers."""
-    if text.lstrip().startswith(("/*", "<!--")):
+    if text.lstrip().startswith(("/*", "(*", "<!--")):
         first, *following = _CLOSING.sub("", _OPENING.sub("", text, count=1)).split("\n")
         lines = [first.strip(), *(_STAR.sub("", line).strip() for line in following)]
     else:

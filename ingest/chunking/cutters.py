@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from codequarry.ingest.chunking.code import code_pieces
+from codequarry.ingest.chunking.components import component_pieces
 from codequarry.ingest.chunking.formats.asciidoc import asciidoc_pieces
 from codequarry.ingest.chunking.formats.entry_pieces import Entries, entry_pieces
 from codequarry.ingest.chunking.formats.ini import ini_entries, properties_entries
@@ -42,6 +43,10 @@ def _notebook(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece]
     return notebook_pieces(source, text, sizes, pieces_of) or entry_pieces(json_entries(text), text, sizes)
 
 
+def _component(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece]:
+    return component_pieces(source.path, text, sizes, lambda part, limits: plain_pieces("html", part, limits))
+
+
 CUTTERS: Mapping[str, Cutter] = {
     "markdown": _document_by(markdown_pieces),
     "restructuredtext": _document_by(restructuredtext_pieces),
@@ -61,6 +66,8 @@ CUTTERS: Mapping[str, Cutter] = {
     "html": _entries_by(html_entries),
     "xml": _entries_by(xml_entries),
     "svg": _entries_by(xml_entries),
+    "vue": _component,
+    "svelte": _component,
 }
 """The formats with a function of their own. All other languages are code, or plain text if they have no grammar."""
 

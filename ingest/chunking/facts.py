@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
+from codequarry.ingest.chunking.declarations import Declaration
 from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role
-from codequarry.ingest.chunking.outline import Declaration
 from codequarry.ingest.chunking.text import SourceText
 
 # Generated tables have thousands of names; the first few hundred show what the chunk is about.

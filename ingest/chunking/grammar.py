@@ -23,6 +23,8 @@ from codequarry.ingest.chunking.grammars.scala import SCALA
 from codequarry.ingest.chunking.grammars.shell import BASH
 from codequarry.ingest.chunking.grammars.swift import SWIFT
 from codequarry.ingest.chunking.language_spec import LanguageSpec
+from codequarry.ingest.chunking.tagged_languages import OCAML_INTERFACE, TAGGED, looks_like_objective_c
+from codequarry.ingest.chunking.tags import query_source, read_tags
 
 # Only these languages are parsed: the pack has grammars that never return (cobol on the input "x").
 SPECS: dict[str, LanguageSpec] = {
@@ -41,6 +43,7 @@ SPECS: dict[str, LanguageSpec] = {
     "php": PHP,
     "swift": SWIFT,
     "shell": BASH,
+    **TAGGED,
 }
 
 # Larger files are data, whatever their extension, and their trees take about fifty times their size in memory.
@@ -83,6 +86,12 @@ class Grammar:
         """Run the query over the whole tree."""
         return QueryCursor(self.query).captures(root)
 
+    def read(self, root: Node, data: bytes) -> tuple[LanguageSpec, dict[str, list[Node]]]:
+        """Return the rules for a tree and the captures of its query."""
+        if self.spec.tags is not None:
+            return read_tags(self.spec, self.query, root, data)
+        return self.spec, self.captures(root)
+
 
 def is_repetitive(data: bytes) -> bool:
     """Return whether some stretch of a file repeats a few bytes over and over."""
@@ -104,12 +113,17 @@ class _Budget:
 
 
 def spec_for(language: str, path: str, text: str) -> LanguageSpec | None:
-    """Return the rules for a file: JSX has its own grammar, and a header may be C++."""
+    """Return the rules for a file: JSX has its own grammar, and a header may be C++ or Objective-C."""
     lower = path.lower()
     if language == "typescript" and lower.endswith(".tsx"):
         return TSX
-    if language == "c" and lower.endswith(".h") and looks_like_cpp(text):
-        return CPP
+    if language == "c" and lower.endswith(".h"):
+        if looks_like_objective_c(text):
+            return SPECS["objective-c"]
+        if looks_like_cpp(text):
+            return CPP
+    if language == "ocaml" and lower.endswith(".mli"):
+        return OCAML_INTERFACE
     return SPECS.get(language)
 
 
@@ -123,7 +137,9 @@ def load_grammar(spec: LanguageSpec) -> Grammar | None:
     """Return the grammar of ``spec``, or None if the installation lacks it or has an incompatible version."""
     names = spec.naming.query if spec.naming is not None else ""
     try:
-        language, query = _load(spec.grammar, spec.query + names)
+        # Query files are read when they are needed: a process that meets no Haskell never reads Haskell's.
+        own = spec.query if spec.tags is None else query_source(spec.tags)
+        language, query = _load(spec.grammar, own + names)
     except (LookupError, ImportError, OSError, QueryError):
         return None
     return Grammar(spec, language, query)

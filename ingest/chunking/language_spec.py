@@ -29,6 +29,10 @@ class Role(Enum):
     """Any other statement; opened if it is large and holds a block of statements."""
     SKIP = auto()
     """Part of the declaration before it."""
+    CONTINUED = auto()
+    """The rest of the declaration before it, for grammars that have a head and a body as siblings."""
+    LEADING = auto()
+    """Part of the next declaration: an attribute, or a doc string above it."""
 
 
 NamePath = tuple[str, ...]
@@ -84,6 +88,8 @@ class Rule:
     """It extends a type that is defined elsewhere, like ``impl`` and ``extension``."""
     opens: bool = True
     """A large statement may be opened; a test case is not, because its statements say little on their own."""
+    one_row: bool = False
+    """The signature is the first row, because the grammar has the name and the members in one node."""
 
 
 Resolver = Callable[[Node, bytes], "tuple[Node, Rule] | Rule | None"]
@@ -169,3 +175,9 @@ class LanguageSpec:
     """How definitions and references are read; without it, a file has neither."""
     docstring: Callable[[Node, bytes], str] | None = None
     """Returns the doc string inside a body, if the language has doc strings."""
+    leading_doc: Callable[[Node], str] = lambda node: ""
+    """Returns the doc string in a node of the role ``LEADING``."""
+    tags: str | None = None
+    """The name of the query file that says where the declarations are, instead of ``query`` and ``rules``."""
+    joins: bool = False
+    """Neighbouring functions of the same name are one definition: clauses, equations and their type signature."""

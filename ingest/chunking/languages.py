@@ -221,7 +221,9 @@ LANGUAGES = frozenset(_EXTENSIONS_BY_LANGUAGE) | frozenset(_NAMES_BY_LANGUAGE) |
 GRAMMAR_LANGUAGES = frozenset(
     {
         "python", "javascript", "typescript", "go", "rust", "java", "kotlin", "scala", "c", "c++", "c#", "ruby", "php",
-        "swift", "shell",
+        "swift", "shell", "cmake", "css", "dart", "dockerfile", "elixir", "erlang", "graphql", "groovy", "haskell",
+        "hcl", "julia", "lua", "makefile", "objective-c", "objective-c++", "ocaml", "powershell",
+        "protocol buffer", "r", "scss", "solidity", "zig",
     }
 )  # fmt: skip
 """Languages that are chunked by their syntax tree."""
@@ -236,6 +238,8 @@ PROSE_LANGUAGES = frozenset(
 )
 """Languages whose chunks are of type ``documentation``."""
 
+# Objective-C and MATLAB share the extension.
+_MATLAB = re.compile(r"^\s*(?:%|function\b|classdef\b)")
 _SHEBANG = re.compile(r"^#!\s*(?:\S*/env\s+(?:-\S+\s+|\w+=\S*\s+)*)?(?:\S*/)?([A-Za-z][\w+-]*)")
 _NO_MAPPING: Mapping[str, str] = MappingProxyType({})
 
@@ -248,6 +252,8 @@ def language_of(path: str, first_line: str = "", mapping: Mapping[str, str] = _N
         return mapped
     if name in LANGUAGE_BY_NAME:
         return LANGUAGE_BY_NAME[name]
+    if suffixes[-1:] == ["m"] and _MATLAB.match(first_line):
+        return "matlab"
     for suffix in suffixes:
         if suffix in LANGUAGE_BY_EXTENSION:
             return LANGUAGE_BY_EXTENSION[suffix]

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, doc_text, fold_signature, shorten
-from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule
+from codequarry.ingest.chunking.declarations import Declaration, joined
+from codequarry.ingest.chunking.language_spec import LanguageSpec, Role, Rule
 from codequarry.ingest.chunking.node_rules import ResolvedNode, read_node
 from codequarry.ingest.chunking.text import SourceText
 
@@ -16,29 +17,6 @@ _MAX_DEPTH = 24
 _MAX_STATEMENT_SIGNATURE = 160
 # A comment with more tokens that is not directly above a declaration is an entry of the outline.
 _LARGE_COMMENT = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """An entry of the outline; ``row`` includes comments and decorators above it, ``head_row`` does not."""
-
-    rule: Rule
-    row: int
-    head_row: int
-    end_row: int
-    start_byte: int
-    end_byte: int
-    name: NamePath = ()
-    signature: str = ""
-    body_byte: int | None = None
-    doc: str = ""
-    exported: bool | None = None
-    members: tuple["Declaration", ...] = ()
-
-    @property
-    def role(self) -> Role:
-        """The role of its rule."""
-        return self.rule.role
 
 
 @dataclass(slots=True)
@@ -64,7 +42,7 @@ class Outliner:
 
     def declarations(self, root: Node) -> tuple[Declaration, ...]:
         """Return the outline of a whole file."""
-        return tuple(self._members(root, 0))
+        return tuple(joined(self._members(root, 0), by_name=self._spec.joins))
 
     def _members(self, parent: Node, depth: int) -> Iterator[Declaration]:
         """Yield the declarations directly in ``parent``; comments go with the next declaration."""
@@ -81,6 +59,9 @@ class Outliner:
                 continue
             read = read_node(child, self._spec, self._data)
             if read is None or read.rule.role is Role.SKIP or self._is_condition(child, read, parent):
+                continue
+            if read.rule.role is Role.LEADING:
+                pending.nodes.append(child)
                 continue
             yield from self._detached(pending, child, first=last_row < 0 and depth == 0)
             yield self._declaration(child, read, pending.take(), depth)
@@ -125,7 +106,7 @@ class Outliner:
         body = rule.body(node)
         name = rule.name(node, self._data) if rule.role not in {Role.BLOCK, Role.IMPORT, Role.VALUE} else ()
         head = self._signature_start(outer if read.exported or rule.role is Role.BLOCK else read.head)
-        body_byte = self._body_start(node, body)
+        body_byte = self._row_end(node) if rule.one_row else self._body_start(node, body)
         signature = self._signature(rule, head, outer.end_byte if body_byte is None else body_byte)
         row = min([outer.start_point[0], *(above.start_point[0] for above in pending)])
         return Declaration(
@@ -140,7 +121,7 @@ class Outliner:
             body_byte=body_byte,
             doc=self._doc(rule, outer, body, pending),
             exported=self._spec.exported(name[-1], signature, read.exported) if name else (read.exported or None),
-            members=tuple(self._inside(rule, node, body, depth)),
+            members=tuple(joined(self._inside(rule, node, body, depth), by_name=self._spec.joins)),
         )
 
     def _inside(self, rule: Rule, node: Node, body: Node | None, depth: int) -> Iterator[Declaration]:
@@ -176,7 +157,8 @@ class Outliner:
                 if words:
                     return words[0].start_byte
             elif child.type not in self._spec.annotations and child.type not in self._spec.comments:
-                return child.start_byte
+                # Some grammars have no node for the keyword in front.
+                return node.start_byte if child == node.children[0] else child.start_byte
         return node.start_byte
 
     def _body_start(self, node: Node, body: Node | None) -> int | None:
@@ -185,6 +167,10 @@ class Outliner:
             return None
         comments = (child.start_byte for child in node.children if child.type in self._spec.comments)
         return min(body.start_byte, *(start for start in comments if start > node.start_byte), body.start_byte)
+
+    def _row_end(self, node: Node) -> int | None:
+        end = self._data.find(b"\n", node.start_byte, node.end_byte)
+        return end if end >= 0 else None
 
     def _signature(self, rule: Rule, start: int, end: int) -> str:
         if rule.role in {Role.IMPORT, Role.TRANSPARENT}:
@@ -208,6 +194,8 @@ class Outliner:
                 break
             if above.type in self._spec.comments:
                 comments.append(self._text.slice(above.start_byte, above.end_byte))
+            elif doc := self._spec.leading_doc(above):
+                return shorten(doc, MAX_DOC_CHARACTERS)
             below = above.start_point[0]
         return doc_text(comments[::-1])
 

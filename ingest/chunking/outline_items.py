@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
+from codequarry.ingest.chunking.declarations import Declaration
 from codequarry.ingest.chunking.language_spec import Role
-from codequarry.ingest.chunking.outline import Declaration
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.text import SourceText
 

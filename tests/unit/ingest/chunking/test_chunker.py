@@ -143,7 +143,7 @@ SMALL = Sizes(40, 80, 10)
         ("a.rst", "documentation"),
         ("a.txt", "documentation"),
         ("a.sql", "file"),
-        ("a.lua", "file"),
+        ("a.nim", "file"),
         ("unknown.xyz", "documentation"),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_small_file_is_one_chunk_of_its_languages_type(chunked, path, symbol_t
 
 
 def test_a_large_file_without_a_grammar_is_cut_into_blocks(chunked):
-    chunks = chunked("a.lua", "local x = 1\n" * 100, SMALL)
+    chunks = chunked("a.nim", "local x = 1\n" * 100, SMALL)
     assert {chunk.symbol_type for chunk in chunks} == {"block"}
 
 

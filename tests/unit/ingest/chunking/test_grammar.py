@@ -1,13 +1,17 @@
 """The grammars and their rules."""
 
+import re
+
 import pytest
 
 from codequarry.ingest.chunking import grammar
 from codequarry.ingest.chunking.grammar import MAX_PARSED_BYTES, SPECS, load_grammar, spec_for
 from codequarry.ingest.chunking.grammars.ecmascript import TSX
 from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES
+from codequarry.ingest.chunking.tagged_languages import OCAML_INTERFACE, TAGGED
+from codequarry.ingest.chunking.tags import query_source
 
-ROWS = {**SPECS, "tsx": TSX}
+ROWS = {**SPECS, "tsx": TSX, "ocaml interface": OCAML_INTERFACE}
 # JavaScript and TypeScript share rules; each grammar knows one of these names.
 SHARED = {"field_definition", "public_field_definition"}
 
@@ -33,6 +37,19 @@ def test_no_query_has_predicates(name):
     assert "(#" not in ROWS[name].query
 
 
+@pytest.mark.parametrize("name", TAGGED)
+def test_the_predicates_of_query_files_are_evaluated_by_our_own_code(name):
+    predicates = set(re.findall(r"#[a-z-]+[?!]", query_source(TAGGED[name].tags)))
+    assert predicates <= {
+        "#set!",
+        "#text-eq?",
+        "#text-any-of?",
+        "#text-not-any-of?",
+        "#text-match?",
+        "#text-not-match?",
+    }
+
+
 def test_a_file_too_large_to_parse_is_refused():
     loaded = load_grammar(SPECS["python"])
     assert loaded.parse(b"#" * (MAX_PARSED_BYTES + 1)) is None
@@ -53,13 +70,12 @@ def test_a_parse_that_takes_too_long_is_aborted(monkeypatch):
 
 
 def test_a_language_without_its_grammar_is_cut_by_lines(monkeypatch, chunked):
-    def missing(name: str) -> None:
+    def missing(name: str, query: str) -> None:
         raise LookupError(name)
 
-    grammar._load.cache_clear()
-    monkeypatch.setattr(grammar.language_pack, "get_language", missing)
+    # The cache is not cleared: the binding's memory is damaged when a query is destroyed.
+    monkeypatch.setattr(grammar, "_load", missing)
     (chunk,) = chunked("a.py", "def f(a):\n    return a\n")
-    grammar._load.cache_clear()
     assert (chunk.symbol_type, chunk.symbol_name) == ("file", None)
 
 
@@ -67,6 +83,14 @@ def test_only_a_header_can_be_detected_as_cpp():
     assert spec_for("c", "a.h", "class A {\n public:\n};\n") is SPECS["c++"]
     assert spec_for("c", "a.h", "struct a { int b; };\n") is SPECS["c"]
     assert spec_for("c", "a.c", "class A {\n public:\n};\n") is SPECS["c"]
+
+
+def test_a_header_can_be_detected_as_objective_c():
+    assert spec_for("c", "a.h", "#import <a.h>\n@interface A : B\n@end\n") is SPECS["objective-c"]
+
+
+def test_an_interface_of_ocaml_has_its_own_grammar():
+    assert spec_for("ocaml", "a.mli", "val f : int\n") is OCAML_INTERFACE
 
 
 def test_a_language_without_rules_has_no_spec():

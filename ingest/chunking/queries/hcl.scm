@@ -1,0 +1,13 @@
+((block (identifier) @kind . (string_lit (template_literal) @receiver) . (string_lit (template_literal) @name)) @definition.block)
+((block . (identifier) @kind . (string_lit (template_literal) @name)) @definition.block)
+((block . (identifier) @kind (#eq? @kind "locals") (body) @body) @scope)
+((block . (identifier) @name) @definition.block)
+(body (block . (identifier) @_word (#eq? @_word "locals") (body (attribute . (identifier) @name) @definition.variable)))
+(config_file (body (attribute . (identifier) @name) @definition.variable))
+(block . (identifier) @_word (#eq? @_word "module")
+  (body (attribute . (identifier) @_key (#eq? @_key "source")
+    (expression (literal_value (string_lit (template_literal) @module)))) @import))
+(config_file (body) @scope)
+(function_call (identifier) @reference.call)
+(get_attr (identifier) @reference.name)
+(conditional) @branch

@@ -1,0 +1,4 @@
+(** Pays it at most once. *)
+val pay : invoice -> string -> bool
+
+type invoice
