@@ -254,7 +254,7 @@ class Resolver:
         found = [
             symbol
             for symbol in self._table.named(name)
-            if symbol.place.repo == place.repo and symbol.definition.symbol_type == "method"
+            if symbol.place.repo == place.repo and len(symbol.path) > 1 and symbol.definition.symbol_type == "method"
             for trait in self._table.named(symbol.path[-2])
             if trait.definition.symbol_type == "interface" and trait.place == symbol.place
         ]
