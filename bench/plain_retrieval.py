@@ -38,7 +38,8 @@ def pieces(clone: Clone) -> Iterator[tuple[str, str]]:
         decoded = decode(data)
         if isinstance(decoded, NotText):
             continue
-        if generated_marker(decoded.text) or is_minified(decoded.text, language_of(entry.path)):
+        language = language_of(entry.path) or "text"
+        if generated_marker(decoded.text, language) or is_minified(decoded.text, language):
             continue
         lines = decoded.text.split("\n")
         for at in range(0, len(lines), LINES):

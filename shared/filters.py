@@ -24,6 +24,7 @@ FILTERABLE_FIELDS: Mapping[str, FieldKind] = {
     "content_hash": "keyword",
     "defines": "keywords",
     "dependencies": "keywords",
+    "derived": "boolean",
     "encoding": "keyword",
     "exported": "boolean",
     "exports": "keywords",

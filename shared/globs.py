@@ -97,6 +97,17 @@ class Globs:
         return [group for part in _parts(self._patterns) for group in _compiled(part)]
 
 
+class PatternSet:
+    """Patterns that are compared with files alone, whatever matches the folders above: git's rule for attributes."""
+
+    def __init__(self, patterns: Sequence[GlobPattern]) -> None:
+        self._groups = [group for part in _parts(patterns) for group in _compiled(part)]
+
+    def matching(self, path: bytes) -> Iterator[int]:
+        """Yield the number of each pattern that matches a file."""
+        return (at for group in self._groups for at in group.fits(FILE + path))
+
+
 @dataclass(frozen=True, slots=True)
 class _Group:
     """Patterns as one automaton; ``numbers`` has the number of each pattern."""

@@ -17,22 +17,62 @@ KindOfFile = Literal["source", "test", "example", "generated", "vendored", "docs
 KINDS_OF_FILE: tuple[KindOfFile, ...] = (
     "source", "test", "example", "generated", "vendored", "docs", "config", "lock",
 )  # fmt: skip
+# The kind of a chunk that summarises its file.
+SUMMARY_KIND = "summary"
 
 
 @dataclass(frozen=True, slots=True)
 class StrideInfo:
-    """A stride of a chunk longer than the model's window; offsets are in that model's tokens, end exclusive."""
+    """A stride of a chunk longer than the model's window; offsets are in that model's tokens, end exclusive.
+
+    ``start_line`` and ``end_line`` are the lines of the file that the stride holds, both inclusive; None in rows of an
+    older release.
+    """
 
     original_chunk_id: str
     stride_index: int
     total_strides: int
     overlap_start: int
     overlap_end: int
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTogether:
+    """Another file, and how many commits changed it along with a file."""
+
+    path: str
+    commits: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileOwner:
+    """An author of a file, and the share of its commits that are theirs (0 to 1)."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class FileHistory:
+    """The history of a file version: how many commits touched it, with which files, and by whom.
+
+    There may be more commits if it ``is_partial``: the clone is shallow, or a limit was reached.
+    """
+
+    commits: int
+    is_partial: bool = False
+    changes_with: tuple[ChangedTogether, ...] = ()
+    owners: tuple[FileOwner, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of one file version. It never changes: its fields depend only on the blob and its path.
+    """A piece of one file version. It never changes: its fields depend only on the blob, its path and its history.
+
+    The history is that of the commit for which the row was written; id and embedded text do not depend on it. Of it,
+    ``commit_author`` and the four fields after it describe the last commit that touched the file.
 
     Lines count from 1, both ends inclusive; characters from 0 in the decoded file, end exclusive. ``text`` is the
     file's own text of those lines, with line endings. ``symbol_part`` is, for example, ``2/5`` if a symbol was split.
@@ -41,8 +81,12 @@ class Chunk:
     these definitions; ``defines`` has those that searches go by, without attributes that methods set.
 
     Commits are chunks too: a message, or what a commit changed in a file. Their ``blob`` is the commit, their ``path``
-    is one of ``commit_log.py``, and the last five fields are set. ``author`` is what the author filter reads: name and,
-    as the settings permit, e-mail address, in lower case. ``commit_day`` counts days since 1970, in UTC.
+    is one of ``commit_log.py``, and the fields of a commit are set, but no history. ``author`` is what the author
+    filter reads: name and, as the settings permit, e-mail address, in lower case. ``commit_day`` counts days since
+    1970, in UTC.
+
+    If ``derived`` is set, ``text`` is not the file's own text: it was made from the file, such as its summary, or a cell
+    of a notebook. ``commentary`` is what a model wrote about the chunk.
     """
 
     id: str
@@ -89,6 +133,15 @@ class Chunk:
     commit_message: str | None = None
     author: str | None = None
     commit_day: int | None = None
+    derived: bool = False
+    commentary: str = ""
+    last_modified_commit: str | None = None
+    file_history: FileHistory | None = None
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether this is the summary of its file: an extra chunk whose lines other chunks hold."""
+        return self.derived and self.symbol_kind == SUMMARY_KIND
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ resolved when someone asks, among the definitions of the snapshot asked for.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from codequarry.shared.model import SymbolType
@@ -36,7 +36,7 @@ class Target:
     """What a reference means as far as its own file says.
 
     ``names`` leads from ``module`` to the symbol: each is a member of the one before it, or of its type. ``module`` is
-    empty in the file itself, a path in the language's own notation after an import (relative paths are resolved), and
+    empty in the file itself (or else says where a name is looked up that the type around it does not have), a path in the language's own notation after an import (relative paths are resolved), and
     the file's own package for ``package``.
     """
 
@@ -81,6 +81,8 @@ class Reference:
     target: Target
     within: tuple[str, ...] = ()
     into: Target | None = None
+    arguments: int | None = None
+    """Of a call, the number of its arguments, which tells overloads apart."""
 
     @property
     def name(self) -> str:
@@ -96,11 +98,28 @@ class Symbols:
     references: tuple[Reference, ...] = ()
 
 
+def shifted(relations: str, lines: int) -> str:
+    """Return encoded symbols with ``lines`` added to the line of each."""
+    symbols = decode(relations)
+    return encode(
+        Symbols(
+            tuple(
+                replace(found, line=found.line + lines, end_line=found.end_line + lines)
+                for found in symbols.definitions
+            ),
+            tuple(replace(found, line=found.line + lines) for found in symbols.references),
+        )
+    )
+
+
 def defined_names(symbols: Symbols) -> tuple[str, ...]:
     """Return the names that a chunk defines, by which definitions are looked up."""
     return tuple(dict.fromkeys(found.name for found in symbols.definitions))
 
 
+# A kind and a number of arguments are written as one number.
+_KINDS = 16
+_MOST_ARGUMENTS = 30
 _ORIGINS: tuple[Origin, ...] = ("scope", "import", "package", "name")
 
 
@@ -157,7 +176,8 @@ def _definition_row(found: Definition, words: _Words) -> list[Any]:
 
 
 def _reference_row(found: Reference, words: _Words) -> list[int]:
-    head = [REFERENCE_KINDS.index(found.kind), found.line, words.path(found.within)]
+    counted = 0 if found.arguments is None else min(found.arguments, _MOST_ARGUMENTS) + 1
+    head = [REFERENCE_KINDS.index(found.kind) + _KINDS * counted, found.line, words.path(found.within)]
     return head + _target_row(found.target, words) + _target_row(found.into, words)
 
 
@@ -187,4 +207,6 @@ def _definition(row: list[Any], words: list[str]) -> Definition:
 def _reference(row: list[int], words: list[str]) -> Reference:
     target = _target(row[3:6], words)
     assert target is not None
-    return Reference(REFERENCE_KINDS[row[0]], row[1], target, _names(words[row[2]]), _target(row[6:9], words))
+    counted, kind = divmod(row[0], _KINDS)
+    within, into = _names(words[row[2]]), _target(row[6:9], words)
+    return Reference(REFERENCE_KINDS[kind], row[1], target, within, into, counted - 1 if counted else None)

@@ -80,7 +80,7 @@ def _sources(fetched: Fetched) -> Iterator[tuple[str, str, str]]:
             continue
         text = decoded.text.replace("\r\n", "\n")
         digest = hashlib.sha256(text.encode()).digest()
-        if digest in seen or generated_marker(text) or is_minified(text, language):
+        if digest in seen or generated_marker(text, language) or is_minified(text, language):
             continue
         seen.add(digest)
         yield path, language, text

@@ -61,7 +61,8 @@ def examine(store: Store, clone: Clone) -> Verdict:
 
 
 def _chunks(store: Store, snapshot: Snapshot, record: FileRecord) -> list[Chunk]:
-    return store.chunks(snapshot, record.path, record.repo)
+    chunks = store.chunks(snapshot, record.path, record.repo)
+    return [chunk for chunk in chunks if not chunk.is_summary]
 
 
 def _compare_paths(entries: dict[str, TreeEntry], records: Sequence[FileRecord]) -> Iterator[str]:

@@ -32,6 +32,15 @@ def index(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate the cost and change nothing.")] = False,
     max_chunks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop above N chunks.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop above N tokens to embed.")] = None,
+    context_window: Annotated[
+        int | None, typer.Option(min=16, metavar="N", help="Tokens that the model reads at once.")
+    ] = None,
+    stride_window: Annotated[
+        int | None, typer.Option(min=16, metavar="N", help="Tokens per stride of a chunk longer than that.")
+    ] = None,
+    stride_overlap: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Tokens that neighbouring strides share.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Index a repository or one version of it, or bring it up to date.
@@ -42,7 +51,8 @@ def index(
     A branch, tag, commit, pull request or working tree becomes a layer over an indexed commit and costs only its diff.
     A version that the origin no longer has is dropped.
     """
-    settings = load(context).settings
+    strides = {"context_window": context_window, "stride_window": stride_window, "stride_overlap": stride_overlap}
+    settings = load(context, {f"embedding.{name}": value for name, value in strides.items()}).settings
     from codequarry.ingest.request.index_request import IndexRequest, Workshop
 
     ref = ref_from_options(branch=branch, tag=tag, commit=commit, pull=pull, workspace=workspace)

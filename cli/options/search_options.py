@@ -22,14 +22,18 @@ Paths = Annotated[
 ]
 Authors = Annotated[
     Names,
-    typer.Option("--author", metavar="NAME", help="With --type commit or diff: only by this author (repeatable)."),
+    typer.Option(
+        "--author",
+        metavar="NAME",
+        help="Only files last changed by this author, or their commits (repeatable).",
+    ),
 ]
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="DAY", help="With --type commit or diff: from 2024-05-31 or '2 weeks ago'."),
+    typer.Option("--since", metavar="DAY", help="Only files last changed, or commits made, since this day."),
 ]
 Until = Annotated[
-    str | None, typer.Option("--until", metavar="DAY", help="With --type commit or diff: up to that day.")
+    str | None, typer.Option("--until", metavar="DAY", help="Only files last changed, or commits made, up to that day.")
 ]
 Branch = Annotated[
     Names, typer.Option("--branch", metavar="B", help="An indexed branch, or a pattern such as 'feature/*'.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from codequarry.cli.terminal.console import count, safe_line, short, write
 from codequarry.shared.control_characters import visible
 from codequarry.shared.identifiers import iter_tokens
+from codequarry.shared.long_lines import shorten_line
 from codequarry.shared.model import COMMIT_DOCUMENTS
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def headline(chunk: "CodeChunk") -> tuple[str, str, str]:
     symbol = chunk.qualified_name or chunk.symbol_name or ""
     if symbol and chunk.symbol_part:
         symbol += f" (part {chunk.symbol_part})"
-    return place, safe_line(symbol), chunk.symbol_type
+    kind = f"{chunk.symbol_type} {safe_line(chunk.symbol_kind or '')}".rstrip() if chunk.derived else chunk.symbol_type
+    return place, safe_line(symbol), kind
 
 
 def _about_commit(chunk: "CodeChunk") -> str:
@@ -120,6 +122,19 @@ def score_line(hit: "Hit") -> str:
     return f"{', '.join(signals)}; recalled by {', '.join(channels)}"
 
 
+def history_line(hit: "Hit") -> "Iterator[str]":
+    """Yield the history of a hit's file in one line, if it is known."""
+    if hit.file_history_length is None:
+        return
+    least = "at least " if hit.file_history_is_partial else ""
+    commits = f"{least}{hit.file_history_length} commit{'s' * (hit.file_history_length != 1)}"
+    owners = ", ".join(f"{safe_line(owner.name)} {owner.share:.0%}" for owner in hit.owners)
+    last = f"last {short(hit.last_modified_commit)}  {_about_commit(hit)}" if hit.last_modified_commit else ""
+    owners += f" (CODEOWNERS: {', '.join(map(safe_line, hit.code_owners))})" if hit.code_owners else ""
+    others = ", ".join(f"{safe_line(other.path)} ({other.commits})" for other in hit.co_change_files)
+    yield "; ".join(filter(None, (commits, last, owners and f"by {owners}", others and f"changes with {others}")))
+
+
 def _versions(hit: "Hit") -> str:
     """Return which of the searched versions contain a hit, or "" if only one was searched."""
     return named(hit.versions or ())
@@ -133,8 +148,12 @@ def named(versions: "Sequence[HitVersion]", most: int = MOST_NAMES) -> str:
     return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
-def variant_lines(hit: "Hit") -> Iterator[str]:
-    """Yield a line for each other text of a hit's declaration, with the versions that have it."""
+def detail_lines(hit: "Hit") -> Iterator[str]:
+    """Yield which part of a long hit matches best, and each other text of its declaration with its versions."""
+    stride = hit.stride_info
+    if stride and stride.start_line:
+        part = f"{stride.stride_index + 1} of {stride.total_strides}"
+        yield f"best part: lines {stride.start_line}-{stride.end_line} (stride {part})"
     variants = hit.variants or ()
     for variant in variants[:MOST_VARIANTS]:
         verb = "has" if len(variant.versions) == 1 else "have"
@@ -150,7 +169,9 @@ def _show_plain(hit: "Hit", shown: Excerpt, several: bool) -> None:
     write("  ".join(field for field in fields if field))
     if signals := score_line(hit):
         write(f"    = {signals}")
-    for line in variant_lines(hit):
+        for fact in history_line(hit):
+            write(f"    @ {fact}")
+    for line in detail_lines(hit):
         write(f"    ~ {line}")
     width = len(str(shown.start + len(shown.lines)))
     for number, line in enumerate(shown.lines, shown.start):
@@ -174,7 +195,7 @@ def _show_coloured(hit: "Hit", shown: Excerpt, several: bool) -> None:
     console.print(line)
     if signals := score_line(hit):
         console.print(Text(f"    = {signals}", "dim"))
-    for other in variant_lines(hit):
+    for other in detail_lines(hit):
         console.print(Text(f"    ~ {other}", "yellow"))
     if shown.lines:
         code = visible("\n".join(shown.lines))
@@ -198,11 +219,20 @@ def excerpt(hit: "Hit", query: str, height: int) -> Excerpt:
     # Only a line feed ends a line, as in git; form feeds and Unicode separators do not. The carriage return of a
     # Windows line ending is not shown.
     lines = [line.removesuffix("\r") for line in hit.text.removesuffix("\n").split("\n")]
-    start = _best_start(lines, {word for word in iter_tokens(query) if len(word) >= MIN_WORD}, height)
-    shown = lines[start : start + height]
+    words = {word for word in iter_tokens(query) if len(word) >= MIN_WORD}
+    first = _line_of_stride(hit)
+    start = first + _best_start(lines[first:], words, height)
+    shown = [shorten_line(line, words) for line in lines[start : start + height]]
     while shown and not shown[-1].strip():
         shown.pop()
-    return Excerpt(0 if hit.symbol_type in COMMIT_DOCUMENTS else hit.start_line + start, tuple(shown))
+    is_numbered = not hit.derived and hit.symbol_type not in COMMIT_DOCUMENTS
+    return Excerpt(hit.start_line + start if is_numbered else 0, tuple(shown))
+
+
+def _line_of_stride(hit: "Hit") -> int:
+    """Return how many lines of a hit come before its best stride; the match is probably there."""
+    stride = hit.stride_info
+    return stride.start_line - hit.start_line if stride and stride.start_line else 0
 
 
 def _best_start(lines: list[str], words: AbstractSet[str], height: int) -> int:

@@ -9,6 +9,7 @@ from codequarry.shared.versions.refs import Ref
 if TYPE_CHECKING:
     from codequarry.ingest.request.index_request import IndexReport
     from codequarry.ingest.run.estimate import Estimate
+    from codequarry.shared.model import KindOfFile
 
 KEPT = "its commits stay searchable until they expire"
 
@@ -42,7 +43,18 @@ def _show(report: "IndexReport") -> None:
     write(f"  chunks      {report.chunks_live:,}, {report.chunks_written:,} of them new")
     if report.log_commits:
         write(f"  history     {count(report.log_commits, 'commit')}, {count(report.log_diffs, 'changed file')} of them")
+    for line in _commentary(report):
+        write(line)
     write(f"  embeddings  {report.embedded:,} made, {report.reused_embeddings:,} reused")
+
+
+def _commentary(report: "IndexReport") -> list[str]:
+    made, reused, missing = report.commentary_made, report.commentary_reused, report.commentary_missing
+    if not made + reused + missing:
+        return []
+    lacking = f", {missing:,} missing" if missing else ""
+    used = f", {report.commentary_tokens:,} tokens" if report.commentary_tokens else ""
+    return [f"  commentary  {made:,} made, {reused:,} reused{lacking}{used}"]
 
 
 def _masked(report: "IndexReport") -> list[str]:
@@ -93,6 +105,16 @@ def estimate_to_json(found: "Estimate") -> dict[str, Any]:
     }
 
 
+def _of_programs(found: "Estimate") -> str:
+    """Return how many chunks an operator could do without, with the settings that leave them out."""
+    switches: dict[KindOfFile, str] = {"vendored": "skip_vendored", "generated": "skip_generated"}
+    there = [kind for kind in switches if found.chunks_by_kind.get(kind)]
+    if not there:
+        return ""
+    parts = " and ".join(f"{found.chunks_by_kind[kind]:,} of {kind} files" for kind in there)
+    return f", {parts} (left out by [scan] {' and '.join(switches[kind] for kind in there)})"
+
+
 def show_estimate(found: "Estimate") -> None:
     """Write an estimate as text."""
     where = f"{safe_line(found.repo)}: {safe_line(found.ref)} at {short(found.commit)}"
@@ -105,11 +127,15 @@ def show_estimate(found: "Estimate") -> None:
         over = f"{safe_line(found.base_ref)} at {short(found.base_commit)}"
         write(f"  layer       {count(found.base_paths, 'changed path')} over {over}")
     write(f"  files       {to_index:,} to index, {skips(found.skipped)}")
-    write(f"  chunks      about {found.chunks:,}")
+    write(f"  chunks      about {found.chunks:,}{_of_programs(found)}")
     if found.log_commits:
         write(f"  history     {count(found.log_commits, 'commit')}")
     cost = "" if found.cost is None else f", about {found.cost:.2f} at the configured price"
     write(f"  tokens      about {found.tokens:,} to embed{cost}")
+    if described := found.commentary:
+        price = "" if described.cost is None else f", about {described.cost:.2f} at the configured price"
+        amount = f"{described.input_tokens:,} tokens to send, {described.output_tokens:,} to receive"
+        write(f"  commentary  about {count(described.chunks, 'chunk')} to describe: {amount}{price}")
     if found.largest_files:
         write("largest files:")
         write_table(

@@ -166,7 +166,7 @@ def remarks(body: JsonBody) -> Iterator[str]:
     if results == []:
         yield "no chunk matches the filters"
     if body["query_cut"]:
-        yield "note: the query is longer than the model's window; its end is ignored"
+        yield "note: the query is longer than the model's window; it is read in parts, whose vectors are averaged"
     if body.get("windows", 1) > 1:
         part = f"part {body['window'] + 1} of {body['windows']}"
         yield f"note: the document is longer than the model's window; the figures are for its nearest part, {part}"

@@ -110,7 +110,8 @@ _EXTENSIONS_BY_LANGUAGE = {
     "puppet": "epp",
     "bicep": "bicep",
     "yaml": "yaml yml",
-    "json": "json geojson webmanifest jsonl ndjson avsc har ipynb",
+    "json": "json geojson webmanifest jsonl ndjson avsc har",
+    "jupyter notebook": "ipynb",
     "json with comments": "jsonc code-workspace",
     "json5": "json5",
     "toml": "toml",
@@ -212,6 +213,8 @@ LANGUAGE_BY_EXTENSION = _inverted(_EXTENSIONS_BY_LANGUAGE)
 LANGUAGE_BY_NAME = _inverted(_NAMES_BY_LANGUAGE)
 LANGUAGE_BY_INTERPRETER = _inverted(_LANGUAGES_BY_INTERPRETER)
 
+NOTEBOOK = "jupyter notebook"
+
 LANGUAGES = frozenset(_EXTENSIONS_BY_LANGUAGE) | frozenset(_NAMES_BY_LANGUAGE) | frozenset(_LANGUAGES_BY_INTERPRETER)
 """All known language ids."""
 
@@ -241,16 +244,33 @@ def language_of(path: str, first_line: str = "", mapping: Mapping[str, str] = _N
     """Return a file's language id, or None for plain text; ``mapping`` (see ``[languages.map]``) takes precedence."""
     name = path.rsplit("/", 1)[-1].lower()
     suffixes = _suffixes(name)
-    mapped = {key.lower(): language.lower() for key, language in mapping.items()}
-    for key in (name, *(f".{suffix}" for suffix in suffixes)):
-        if key in mapped:
-            return mapped[key]
+    if (mapped := _mapped(name, mapping)) is not None:
+        return mapped
     if name in LANGUAGE_BY_NAME:
         return LANGUAGE_BY_NAME[name]
     for suffix in suffixes:
         if suffix in LANGUAGE_BY_EXTENSION:
             return LANGUAGE_BY_EXTENSION[suffix]
     return _by_stem(name) or _by_shebang(first_line)
+
+
+def is_mapped(path: str, mapping: Mapping[str, str]) -> bool:
+    """Return whether ``[languages.map]`` decides the language of a path."""
+    return _mapped(path.rsplit("/", 1)[-1].lower(), mapping) is not None
+
+
+def language_named(word: str) -> str | None:
+    """Return the id of the language that a repository's attributes name, with hyphens for spaces, or None."""
+    name = word.lower()
+    aliases = (name, name.replace("-", " "), name.replace("_", " "))
+    known = next((alias for alias in aliases if alias in LANGUAGES), None)
+    return known or LANGUAGE_BY_EXTENSION.get(name) or LANGUAGE_BY_INTERPRETER.get(name)
+
+
+def _mapped(name: str, mapping: Mapping[str, str]) -> str | None:
+    mapped = {key.lower(): language.lower() for key, language in mapping.items()}
+    keys = (name, *(f".{suffix}" for suffix in _suffixes(name)))
+    return next((mapped[key] for key in keys if key in mapped), None)
 
 
 def _suffixes(name: str) -> list[str]:

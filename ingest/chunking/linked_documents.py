@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from codequarry.ingest.chunking.links import LINKING_LANGUAGES, links_in
 from codequarry.ingest.chunking.pieces import Piece
 from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.ingest.chunking.text import SourceText
-from codequarry.ingest.symbols.links import LINKING_LANGUAGES, links_in
 from codequarry.shared.relations import Definition, Symbols, defined_names, encode
 
 # Between the titles of a section's qualified name.

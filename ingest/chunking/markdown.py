@@ -1,22 +1,21 @@
 """Cuts Markdown into pieces by heading, keeping code blocks, lists and tables whole."""
 
 import re
-from dataclasses import dataclass, replace
 
-from codequarry.ingest.chunking.pieces import Piece, Sizes, cut_rows
+from codequarry.ingest.chunking.pieces import Piece, Sizes
+from codequarry.ingest.chunking.sections import (
+    BLANK_ROW,
+    LIST_ITEM,
+    LIST_ROW,
+    LITERAL_ROW,
+    PARAGRAPH_ROW,
+    TABLE_ROW,
+    Heading,
+    SectionedText,
+    last_parts,
+    section_pieces,
+)
 from codequarry.ingest.chunking.text import SourceText
-
-# A section with fewer tokens may share a chunk with its neighbour.
-_SMALL_SECTION = 60
-_MAX_REFERENCES = 100
-
-# Costs of beginning a part at a row; the start of a paragraph costs nothing.
-_PARAGRAPH_ROW = 50
-_LIST_ITEM = 100
-_LIST_ROW = 200
-_TABLE_ROW = 400
-_FENCED_ROW = 500
-_BLANK_ROW = 1_000
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
@@ -27,64 +26,22 @@ _CODE_SPAN = re.compile(r"`([A-Za-z_][\w.:]*)(?:\(\))?`")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """A heading with the rows down to the next heading; level 0 is the text before the first heading."""
-
-    row: int
-    level: int = 0
-    title: str = ""
-    path: tuple[str, ...] = ()
-
-
 def markdown_pieces(text: SourceText, sizes: Sizes) -> list[Piece]:
     """Cut a Markdown file at its headings."""
     rows = [line.rstrip("\r\n") for line in text.lines]
     costs = _row_costs(rows)
-    groups = _grouped(_sections(rows, costs), text, sizes)
-    ends = [group.row for group in groups[1:]] + [text.rows]
-    return [piece for group, end in zip(groups, ends, strict=True) for piece in _pieces(group, end, text, sizes, costs)]
+    return section_pieces(SectionedText(_headings(rows, costs), costs, _mentions), text, sizes)
 
 
-def _pieces(section: _Section, end: int, text: SourceText, sizes: Sizes, costs: list[int]) -> list[Piece]:
-    whole = Piece(
-        section.row,
-        end,
-        "documentation",
-        kind="section" if section.title else None,
-        name=section.title or None,
-        qualified=" > ".join((*section.path, section.title)) if section.title else None,
-        context=" > ".join(section.path),
-    )
-    cuts = cut_rows(text, section.row, end, sizes, costs.__getitem__, overlap=True)
-    parts = [
-        replace(whole, start=start, end=until, part=f"{index}/{len(cuts)}" if len(cuts) > 1 else None)
-        for index, (start, until) in enumerate(cuts, 1)
-    ]
-    return [replace(part, references=_mentions(text.between(part.start, part.end))) for part in parts]
-
-
-def _mentions(text: str) -> tuple[str, ...]:
+def _mentions(text: str) -> list[str]:
     """Return the names in code spans, without qualifiers."""
-    names = (re.split(r"[.:]+", found)[-1] for found in _CODE_SPAN.findall(text))
-    return tuple(dict.fromkeys(name for name in names if name))[:_MAX_REFERENCES]
+    return last_parts(_CODE_SPAN.findall(text))
 
 
-def _sections(rows: list[str], costs: list[int]) -> list[_Section]:
-    """Return the sections, split at headings outside code blocks, each with the titles above it."""
-    sections: list[_Section] = []
-    above: list[_Section] = []
-    for index, row in enumerate(rows):
-        found = _heading(rows, index, row) if costs[index] < _TABLE_ROW else None
-        if found is None:
-            continue
-        level, title = found
-        above = [section for section in above if section.level < level]
-        sections.append(_Section(index, level, title, tuple(section.title for section in above)))
-        above.append(sections[-1])
-    if not sections or sections[0].row > 0:
-        sections.insert(0, _Section(0))
-    return sections
+def _headings(rows: list[str], costs: list[int]) -> list[Heading]:
+    """Return the headings outside code blocks."""
+    found = ((index, _heading(rows, index, row)) for index, row in enumerate(rows) if costs[index] < TABLE_ROW)
+    return [Heading(index, *heading) for index, heading in found if heading]
 
 
 def _heading(rows: list[str], index: int, row: str) -> tuple[int, str] | None:
@@ -102,21 +59,6 @@ def _plain(title: str) -> str:
     return re.sub(r"[`*]|</?\w+[^>]*>|\{#[^}]*\}", "", _LINK.sub(r"\1", title)).strip()
 
 
-def _grouped(sections: list[_Section], text: SourceText, sizes: Sizes) -> list[_Section]:
-    """Join small sections with neighbours that follow at the same level or deeper."""
-    ends = [section.row for section in sections[1:]] + [text.rows]
-    kept: list[_Section] = []
-    for section, end in zip(sections, ends, strict=True):
-        if kept:
-            last = kept[-1]
-            small = min(text.tokens(last.row, section.row), text.tokens(section.row, end)) < _SMALL_SECTION
-            if small and section.level >= last.level and text.tokens(last.row, end) <= sizes.target:
-                kept[-1] = last if last.title else replace(section, row=last.row)
-                continue
-        kept.append(section)
-    return kept
-
-
 def _row_costs(rows: list[str]) -> list[int]:
     costs: list[int] = []
     fence = ""
@@ -124,11 +66,11 @@ def _row_costs(rows: list[str]) -> list[int]:
     for index, row in enumerate(rows):
         blank_above = index == 0 or not rows[index - 1].strip()
         if fence:
-            costs.append(_FENCED_ROW)
+            costs.append(LITERAL_ROW)
             fence = "" if _closes(row, fence) else fence
             continue
         if not row.strip():
-            costs.append(_BLANK_ROW)
+            costs.append(BLANK_ROW)
             continue
         opening = _FENCE.match(row)
         fence = opening[1] if opening else ""
@@ -145,7 +87,7 @@ def _closes(row: str, fence: str) -> bool:
 def _open_row_cost(row: str, above: str, *, in_list: bool, blank_above: bool) -> int:
     if in_list:
         first = blank_above and not above.strip() and bool(_ITEM.match(row))
-        return _LIST_ITEM if first or _ITEM.match(row) else _LIST_ROW
+        return LIST_ITEM if first or _ITEM.match(row) else LIST_ROW
     if row.lstrip().startswith("|") and above.lstrip().startswith("|"):
-        return _TABLE_ROW
-    return 0 if blank_above else _PARAGRAPH_ROW
+        return TABLE_ROW
+    return 0 if blank_above else PARAGRAPH_ROW

@@ -81,7 +81,10 @@ def _overlap_start(text: SourceText, lowest: int, at: int, sizes: Sizes, cost: B
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows ``start`` to ``end`` (exclusive), and the fields of their chunk."""
+    """Rows ``start`` to ``end`` (exclusive), and the fields of their chunk.
+
+    ``text`` and ``language`` are set if they differ from the file's: in a notebook, for example.
+    """
 
     start: int
     end: int
@@ -105,3 +108,5 @@ class Piece:
     complexity: float | None = None
     symbols: tuple[str, ...] = ()
     relations: str = ""
+    text: str | None = None
+    language: str | None = None

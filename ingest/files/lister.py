@@ -15,9 +15,11 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from codequarry.ingest.files.attributes import AttributeFiles
 from codequarry.ingest.files.process_limits import limit_memory, limit_processor
 from codequarry.ingest.files.scan import FileTask, PathRules
-from codequarry.ingest.git.trees import TreeEntry, check_count, list_tree
+from codequarry.ingest.git.attribute_files import is_attribute_file, read_attribute_files
+from codequarry.ingest.git.trees import MOST_ATTRIBUTE_FILES, TreeEntry, check_count, list_surveyed, survey_tree
 from codequarry.shared.errors import CodequarryError, LimitExceeded
 
 # Large enough to make the handover cheap, small enough to notice a stop request between batches.
@@ -38,12 +40,16 @@ class ListingOrder:
 
 def decided_files(order: ListingOrder) -> Iterator[FileTask]:
     """Yield a version's files with decisions based on their paths; if there are too many, raise LimitExceeded first."""
+    place = order.folder, order.environment
     if order.entries is None:
-        entries = list_tree(order.folder, order.environment, order.commit, order.most_paths)
+        found = survey_tree(*place, order.commit, order.most_paths)
+        entries = list_surveyed(*place, order.commit)
     else:
         check_count(len(order.entries), order.most_paths)
+        found = list(filter(is_attribute_file, order.entries))[:MOST_ATTRIBUTE_FILES]
         entries = iter(order.entries)
-    return map(order.rules.decide, entries)
+    attributes = AttributeFiles(read_attribute_files(*place, found))
+    return (order.rules.decide(entry, attributes.of(entry.path)) for entry in entries)
 
 
 def main() -> None:

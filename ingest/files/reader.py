@@ -5,16 +5,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.chunker import chunk_by_lines, chunk_file
+from codequarry.ingest.chunking.installed_plugins import ChunkerPlugin, installed_plugins
 from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import SourceFile
-from codequarry.ingest.files.content import DecodedText, NotText, decode, generated_marker, is_minified
+from codequarry.ingest.chunking.summary import file_summary
+from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import BlobReader, Mirror
 from codequarry.ingest.secrets.masked_text import MaskedText
 from codequarry.ingest.secrets.policy import SecretRules
+from codequarry.shared.authors import EmailRule
+from codequarry.shared.errors import CodequarryError
 from codequarry.shared.model import INDEXED, Chunk, Tokens
 
 if TYPE_CHECKING:
@@ -60,7 +64,8 @@ class ContentTask(FileTask, ABC):
 class ReadingRules:
     """The rules by which a file's content is judged and chunked, without settings classes, which are slow to load.
 
-    ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``.
+    ``language_map`` and ``languages_on`` are ``[languages] map`` and ``only``, ``file_commits`` and ``emails`` those of
+    ``[history]``, which decide what is known of a file's commits.
     """
 
     repo: str
@@ -70,13 +75,27 @@ class ReadingRules:
     language_map: Mapping[str, str]
     languages_on: tuple[str, ...]
     secrets: SecretRules
+    plugins: tuple[ChunkerPlugin, ...] = ()
+    file_commits: int = 0
+    emails: EmailRule = "hash"
 
     @classmethod
     def of(cls, repo: str, settings: "SettingsModel", secrets: SecretRules) -> "ReadingRules":
         """Return the configured rules; ``secrets`` also includes the repository's own allow list."""
         scan, languages = settings.scan, settings.languages
         sizes = Sizes.of(settings.chunking)
-        return cls(repo, sizes, scan.skip_generated, scan.skip_minified, dict(languages.map), languages.only, secrets)
+        return cls(
+            repo=repo,
+            sizes=sizes,
+            skip_generated=scan.skip_generated,
+            skip_minified=scan.skip_minified,
+            language_map=dict(languages.map),
+            languages_on=languages.only,
+            secrets=secrets,
+            plugins=installed_plugins(),
+            file_commits=settings.history.file_commits,
+            emails=settings.history.emails,
+        )
 
 
 def skipped(task: FileTask) -> ReadFile:
@@ -95,13 +114,13 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
     first_line = decoded.text[:FIRST_LINE_CHARACTERS].partition("\n")[0]
     language = task.language or language_of(task.path, first_line, rules.language_map) or PLAIN_TEXT
     lines = decoded.text.count("\n") + (not decoded.text.endswith("\n") and bool(decoded.text))
-    marker = generated_marker(decoded.text)
-    reason, detail = _reason(task, decoded, language, marker, rules)
+    author = _author(task, decoded.text, language)
+    reason, detail = _reason(task, language, author, rules)
     if reason:
         return ReadFile(task, reason, detail, language, lines)
     if found.secrets and rules.secrets.action == "skip":
         return ReadFile(task, "secrets", found.counts.detail, language, lines)
-    kind = "generated" if marker and not task.wanted else task.kind
+    kind = "generated" if author and not task.wanted and task.kind not in ("vendored", "lock") else task.kind
     source = SourceFile(
         repo=rules.repo,
         path=task.path,
@@ -112,7 +131,10 @@ def judge(task: FileTask, data: bytes, rules: ReadingRules) -> ReadFile:
         labels=task.labels,
         encoding=decoded.encoding,
     )
-    pieces = tuple(_piece(_marked(chunk, found)) for chunk in chunk_file(source, rules.sizes))
+    by_lines = task.by_lines
+    chunks = chunk_by_lines(source, rules.sizes) if by_lines else chunk_file(source, rules.sizes, rules.plugins)
+    summary = None if by_lines else file_summary(source, chunks, rules.sizes)
+    pieces = tuple(piece_of(_marked(chunk, found)) for chunk in (*chunks, *filter(None, (summary,))))
     return ReadFile(task, INDEXED, found.counts.detail, language, lines, pieces)
 
 
@@ -129,22 +151,27 @@ def _marked(chunk: Chunk, found: MaskedText) -> Chunk:
     return replace(chunk, masked=True) if found.touches(chunk.start_char, chunk.end_char) else chunk
 
 
-def _piece(chunk: Chunk) -> ReadPiece:
+def piece_of(chunk: Chunk) -> ReadPiece:
+    """Return a chunk with its lexical fields and its text to embed."""
     return ReadPiece(chunk, lexical_tokens(chunk), embedded_text(chunk))
 
 
+def _author(task: FileTask, text: str, language: str) -> tuple[str, str] | None:
+    """Return ``generated`` or ``minified`` with the marker if a program wrote a text, or None if people did."""
+    if task.handwritten:
+        return None
+    if marker := generated_marker(text, language):
+        return "generated", marker
+    return ("minified", "") if is_minified(text, language) else None
+
+
 def _reason(
-    task: FileTask, decoded: DecodedText, language: str, marker: str | None, rules: ReadingRules
+    task: FileTask, language: str, author: tuple[str, str] | None, rules: ReadingRules
 ) -> tuple[str | None, str]:
     if rules.languages_on and language not in rules.languages_on:
         return "language-off", language
-    if task.wanted:
-        return None, ""
-    if marker and rules.skip_generated:
-        return "generated", marker
-    if rules.skip_minified and is_minified(decoded.text, language):
-        return "minified", ""
-    return None, ""
+    skips = {"generated": rules.skip_generated, "minified": rules.skip_minified}
+    return author if author and not task.wanted and skips[author[0]] else (None, "")
 
 
 class FileReader:
@@ -155,7 +182,10 @@ class FileReader:
         self._rules = rules
 
     def read(self, task: FileTask) -> ReadFile:
-        """Read one file; a chunking failure becomes the file's verdict, and a git failure raises GitError."""
+        """Read one file, by its lines if the chunker fails; its second failure becomes the file's verdict.
+
+        Raise GitError if git can't read the blob, CodequarryError if a plug-in is not installed here.
+        """
         if task.skip:
             return skipped(task)
         data = b"" if isinstance(task, ContentTask) else self._blobs.read(task.blob)
@@ -163,12 +193,20 @@ class FileReader:
             if isinstance(task, ContentTask):
                 return task.read()
             return judge(task, data, self._rules)
+        except CodequarryError:
+            raise
         except Exception as error:
-            return failed(task, f"{type(error).__name__}: {error}")
+            simpler = cut_by_lines(task)
+            return self.read(simpler) if simpler else failed(task, f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
         """End the git process."""
         self._blobs.close()
+
+
+def cut_by_lines(task: FileTask) -> FileTask | None:
+    """Return the task to try after the chunker failed on a file, or None if there is none left."""
+    return None if task.by_lines or isinstance(task, ContentTask) else replace(task, by_lines=True)
 
 
 def failed(task: FileTask, detail: str) -> ReadFile:

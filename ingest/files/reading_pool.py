@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Protocol
 
-from codequarry.ingest.files.reader import FileReader, ReadFile, failed
+from codequarry.ingest.files.reader import FileReader, ReadFile, cut_by_lines, failed
 from codequarry.ingest.files.reading_process import CLOCK_FACTOR, READY, ReadingOrder
 from codequarry.ingest.files.scan import FileTask
 from codequarry.shared.errors import CodequarryError
@@ -26,7 +26,8 @@ BATCH_FILES = 16
 BATCH_BYTES = 400_000
 # Batches initially handed out per process. All batches in flight are in memory.
 BATCHES_PER_WORKER = 3
-# A first crash may be the system's fault (out of memory); a second crash on the same file is the file's.
+# A first crash may be the system's fault (out of memory); a second crash on the same file is the file's, which is then
+# cut by its lines, without the grammar that probably crashed.
 ATTEMPTS = 2
 
 
@@ -239,8 +240,12 @@ class WorkerProcesses:
                 how = self._replace(slot)
                 attempts = attempts + 1 if done == 0 else 1
                 if attempts >= ATTEMPTS or how.startswith("took"):
-                    self._outcomes.put(failed(batch[done], how))
-                    done, attempts = done + 1, 0
+                    attempts = 0
+                    if simpler := cut_by_lines(batch[done]):
+                        batch[done] = simpler
+                    else:
+                        self._outcomes.put(failed(batch[done], how))
+                        done += 1
             batch = batch[done:]
 
     def _replace(self, slot: int) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codequarry.ingest.files.scan import FileTask
+from codequarry.shared.catalog.ledger import INCOMPLETE
 from codequarry.shared.model import FileRecord
 
 InconsistencyKind = Literal[
@@ -84,7 +85,7 @@ def _wrong_verdict(task: FileTask, record: FileRecord) -> str:
     """Return what is wrong with a verdict, as far as the path decides it, or "" if nothing is."""
     if task.skip and record.verdict != task.skip:
         return f"the index says {record.verdict}, the rules say {task.skip}"
-    if record.rules != task.rules:
+    if record.rules.removesuffix(INCOMPLETE) != task.rules:
         return f"the index says {record.verdict} by rules {record.rules}, the rules are now {task.rules}"
     return ""
 

@@ -197,7 +197,8 @@ def _check_texts(
     with BlobReader(version.mirror) as blobs:
         for record in records:
             chunks = store.chunks(snapshot, record.path, record.repo)
-            problems += check_text(record, blobs.read(record.blob), chunks)
+            text = [chunk for chunk in chunks if not chunk.is_summary]
+            problems += check_text(record, blobs.read(record.blob), text)
             watch.advance(1, len(chunks))
     return problems
 

@@ -1,10 +1,12 @@
 """Lists the tree of a commit, which is untrusted: a pack of 200 KB can hold a tree of 10¹⁰ paths.
 
 The paths are therefore counted before they are listed. Counting is fast, because git looks up no sizes: 3 million paths
-take a second, and a hostile pack is refused before it costs any memory. A small process imports this module, which
-therefore imports nothing that is slow to load.
+take a second, and a hostile pack is refused before it costs any memory. The same pass finds the attribute files, which
+must be known before the first path is judged. A small process imports this module, which therefore imports nothing that
+is slow to load.
 """
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -22,6 +24,12 @@ MOST_PATHS = 3_000_000
 # Limit for all names together, because the run's process holds them in memory.
 MOST_NAME_BYTES = 500_000_000
 READ_BYTES = 1 << 20
+# What git writes before a name: mode, kind and an id of SHA-256.
+_FACTS_BYTES = 80
+ATTRIBUTES_FILE = b".gitattributes"
+_ATTRIBUTES_LINE = re.compile(rb"100(644|755) blob ([0-9a-f]+)\t((?:.*/)?\.gitattributes)", re.DOTALL)
+# Repositories have a handful.
+MOST_ATTRIBUTE_FILES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,12 @@ def list_tree(
     folder: Path, environment: Mapping[str, str], commit: str, most_paths: int = MOST_PATHS
 ) -> Iterator[TreeEntry]:
     """Yield the files of a commit in a mirror; raise LimitExceeded before the first file if there are too many."""
-    _check_size(folder, environment, commit, most_paths)
+    survey_tree(folder, environment, commit, most_paths)
+    yield from list_surveyed(folder, environment, commit)
+
+
+def list_surveyed(folder: Path, environment: Mapping[str, str], commit: str) -> Iterator[TreeEntry]:
+    """Yield the files of a commit whose number has been checked."""
     rest = b""
     with _listing(folder, environment, commit, "--long", "-r") as listing:
         while part := listing.read(READ_BYTES):
@@ -54,16 +67,27 @@ def file_at(folder: Path, environment: Mapping[str, str], commit: str, path: str
     return entry if entry and entry.path == path and entry.mode != TREE else None
 
 
-def _check_size(folder: Path, environment: Mapping[str, str], commit: str, most_paths: int) -> None:
-    """Raise LimitExceeded, and end git, as soon as the listing of a commit is too long."""
+def survey_tree(folder: Path, environment: Mapping[str, str], commit: str, most_paths: int) -> list[TreeEntry]:
+    """Return the attribute files of a commit, without sizes; raise LimitExceeded as soon as it is too large."""
     paths = size = 0
-    with _listing(folder, environment, commit, "--name-only", "-r") as listing:
+    rest = b""
+    found: list[TreeEntry] = []
+    with _listing(folder, environment, commit, "-r") as listing:
         while part := listing.read(READ_BYTES):
             paths += part.count(b"\0")
             size += len(part)
             check_count(paths, most_paths)
-            if size > MOST_NAME_BYTES:
+            if size > MOST_NAME_BYTES + paths * _FACTS_BYTES:
                 raise LimitExceeded(f"the names of its files take more than {MOST_NAME_BYTES // 1_000_000} MB")
+            whole, _, rest = (rest + part).rpartition(b"\0")
+            if ATTRIBUTES_FILE in whole and len(found) < MOST_ATTRIBUTE_FILES:
+                found += [
+                    TreeEntry(printable(line[3]), "100" + line[1].decode(), line[2].decode(), 0)
+                    for line in map(_ATTRIBUTES_LINE.fullmatch, whole.split(b"\0"))
+                    if line
+                ]
+            rest = rest if len(rest) <= READ_BYTES else b""  # a path too long to matter
+    return found[:MOST_ATTRIBUTE_FILES]
 
 
 def check_count(paths: int, most_paths: int) -> None:
@@ -111,4 +135,5 @@ def _failure(folder: Path, commit: str, complaint: bytes) -> GitError:
 def _entry(line: bytes) -> TreeEntry:
     facts, _, path = line.partition(b"\t")
     mode, _, blob, size = facts.decode().split()
-    return TreeEntry(printable(path), mode, blob, 0 if size == "-" else int(size))
+    # A submodule has no size ("-"), nor has an object that our copy lacks ("BAD"), about which reading it complains.
+    return TreeEntry(printable(path), mode, blob, int(size) if size.isdigit() else 0)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from codequarry.ingest.chunking.lexical import embedded_text
 from codequarry.ingest.transaction.copy_extent import CopyExtent
 from codequarry.ingest.transaction.writer import stride_rows
-from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache
+from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache, vector_key
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import StoreError, TextsRejected
 from codequarry.shared.model import ChunkRow, FileRecord, Filters, Layer, Snapshot
-from codequarry.shared.store.port import RowReader, Store
+from codequarry.shared.store.port import Store
 from codequarry.shared.store.records import StoredFile, StoredRow
 from codequarry.shared.versions.commit_log import with_logs
 from codequarry.shared.versions.head import Head
@@ -50,7 +50,7 @@ class Copier:
 
     def __init__(
         self,
-        old: RowReader,
+        old: Store,
         new: Store,
         embedder: Embedder,
         until: dict[int, int],
@@ -65,6 +65,8 @@ class Copier:
         self.until = until
         self._permit = permit
         self._old, self._new, self._embedder, self._advance = old, new, embedder, advance
+        # Whether the old edition's vectors are those of the new model, so that only what changes is embedded.
+        self.takes_vectors = False
         self._attempts = 0
 
     def catch_up(self, head: Head) -> int:
@@ -126,6 +128,10 @@ class Copier:
     def _embed(self, batches: "_Batches", rows: list[ChunkRow]) -> tuple[list[ChunkRow], CachedEmbeddings]:
         """Embed chunks as rows for the new model, without files that contain a text that it refuses for good."""
         texts = self._texts(rows)
+        if self.takes_vectors:
+            self._new.cache_vectors(
+                self._old.cached_vectors({vector_key(self._embedder.name, text) for _, text in texts})
+            )
         try:
             embeddings = embed_with_cache([text for _, text in texts], self._embedder, self._new)
         except TextsRejected as error:

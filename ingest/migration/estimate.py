@@ -1,6 +1,7 @@
 """Estimates a migration from the stored text; only a sample is embedded."""
 
 import random
+import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from codequarry.ingest.run.estimate import SECONDS_PER_ROW, TIMED_TEXTS, seconds
 from codequarry.ingest.transaction.copy_extent import CopyExtent
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.embedding.tokens import count_tokens
-from codequarry.shared.index.identity import read_identity
+from codequarry.shared.index.identity import has_strides, read_identity
 from codequarry.shared.index.opened_index import open_active, open_settings_model
 from codequarry.shared.repositories.model_permission import check_all_may_leave
 from codequarry.shared.settings.config import SettingsModel
@@ -52,7 +53,8 @@ def estimate_migration(settings: SettingsModel, model: str) -> MigrationEstimate
         with closing(old):
             identity = read_identity(old)
             previous = identity.model if identity else ""
-            if previous in ("", embedder.name):
+            is_same = identity is None or has_strides(identity, embedder, settings.embedding)
+            if not previous or (previous == embedder.name and is_same):
                 return MigrationEstimate(model, embedder.name, embedder.dimension, previous)
             check_all_may_leave(settings, old, embedder)
             return _estimate(
@@ -72,7 +74,7 @@ class _Count:
 def _estimate(
     old: "Store", embedder: "Embedder", settings: SettingsModel, found: MigrationEstimate
 ) -> MigrationEstimate:
-    count, sample = _counted(old, embedder)
+    count, sample = _counted(old, embedder, only_long=found.previous == embedder.name)
     waiting, working = seconds_per_token(sample, embedder)
     storing = count.chunks * SECONDS_PER_ROW.get(old.name, SECONDS_PER_ROW["embedded"])
     price = settings.embedding.price_per_million_tokens
@@ -87,7 +89,8 @@ def _estimate(
     )
 
 
-def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
+def _counted(old: "Store", embedder: "Embedder", *, only_long: bool) -> tuple[_Count, list[str]]:
+    """Count what is copied, and embedded: with ``only_long``, only chunks that had or get strides."""
     count, seen = _Count(), set[int]()
     sample: list[str] = []
     # A fixed seed, so that estimates differ only between machines.
@@ -105,6 +108,8 @@ def _counted(old: "Store", embedder: "Embedder") -> tuple[_Count, list[str]]:
                 continue
             count.chunks += 1
             text = embedded_text(stored.row.chunk)
+            if only_long and not stride and count_tokens(text) <= (embedder.max_tokens or sys.maxsize):
+                continue
             if hash(text) in seen:
                 continue
             seen.add(hash(text))

@@ -24,7 +24,8 @@ from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.shared.catalog.ledger import published_transactions, read_head
 from codequarry.shared.catalog.repositories import Progress
 from codequarry.shared.embedding.port import Embedder
-from codequarry.shared.index.identity import Identity, claim_identity, read_identity
+from codequarry.shared.embedding.strides import described_strides
+from codequarry.shared.index.identity import Identity, claim_identity, has_strides, read_identity
 from codequarry.shared.index.opened_index import open_active, open_settings_model
 from codequarry.shared.repositories.model_permission import check_all_may_leave
 from codequarry.shared.settings.config import SettingsModel
@@ -111,7 +112,8 @@ def migrate(settings: SettingsModel, model: str, observe: ObserveRun = ignore) -
             identity = read_identity(old)
             if identity is None:
                 return nothing
-            if (identity.model, identity.dimension) == (embedder.name, embedder.dimension):
+            is_same = (identity.model, identity.dimension) == (embedder.name, embedder.dimension)
+            if is_same and has_strides(identity, embedder, settings.embedding):
                 return replace(nothing, previous=identity.model)
             check_all_may_leave(settings, old, embedder)
             with _claimed(_Plan(settings, editions, active, old, identity, embedder, observe)) as work:
@@ -122,13 +124,16 @@ def migrate(settings: SettingsModel, model: str, observe: ObserveRun = ignore) -
 def _claimed(plan: _Plan) -> Iterator[_Work]:
     """Open the edition to fill: a new one, or the edition of an interrupted migration to the same model."""
     holder = new_holder()
-    note = MigrationNote(plan.embedder.name, plan.settings.embedding.model, holder, now("seconds"), now("seconds"))
+    strides = described_strides(plan.embedder.max_tokens, plan.settings.embedding)
+    note = MigrationNote(
+        plan.embedder.name, plan.settings.embedding.model, holder, now("seconds"), now("seconds"), strides=strides
+    )
 
     def say(phase: str) -> None:
         plan.observe(_progress(replace(note, phase=phase)))
 
     try:
-        edition = _destination(plan, say)
+        edition = _destination(plan, strides, say)
         with closing(plan.editions.open(edition, plan.embedder.dimension)) as new:
             claimed, resumed = claim_note(new, note, plan.wait, say)
             claim_identity(new, plan.embedder, plan.settings.embedding, plan.identity.chunker)
@@ -141,15 +146,16 @@ def _claimed(plan: _Plan) -> Iterator[_Work]:
         retire_holder(holder)
 
 
-def _destination(plan: _Plan, say: Callable[[str], None]) -> int:
-    """Return the edition to fill; delete what an unfinished migration to another model left behind."""
+def _destination(plan: _Plan, strides: str, say: Callable[[str], None]) -> int:
+    """Return the edition to fill; delete what an unfinished migration to another model or other strides left behind."""
+    wanted = (plan.embedder.name, plan.embedder.dimension, strides)
     present = plan.editions.present()
     for edition in (number for number in present if number > plan.active):
         dimension = plan.editions.dimension(edition)
         if dimension is not None:
             with closing(plan.editions.open(edition, dimension)) as store:
                 left = read_note(store)
-                if left and left.model == plan.embedder.name and dimension == plan.embedder.dimension:
+                if left and (left.model, dimension, left.strides) == wanted:
                     return edition
                 await_end(store, plan.wait, say)
         plan.editions.remove(edition)
@@ -169,6 +175,7 @@ def _move(work: _Work, previous: str) -> MigrationReport:
             work.observe(_progress(pulse.update(**changes)))
 
         copier = Copier(work.old, work.new, work.embedder, until, advance, work.permit)
+        copier.takes_vectors = previous == work.embedder.name
         _fill(work, copier, pulse)
         work.observe(_progress(pulse.update(phase="switching")))
         switch(work.old, work.new, copier, pulse, work.edition)

@@ -38,6 +38,7 @@ class MigrationNote:
     chunks_done: int = 0
     beat: int = 0
     copied: dict[str, int] = field(default_factory=dict)
+    strides: str = ""
 
     @property
     def percent(self) -> int:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from codequarry.ingest.commentary.cache import forget_commentary
 from codequarry.ingest.git.mirror_cache import remove_unused
 from codequarry.ingest.git.mirrors import remove_mirror
 from codequarry.ingest.git.origins import origin_of_record
@@ -89,6 +90,7 @@ def _carry_out(removal: Removal, store: Store, settings: SettingsModel) -> None:
         forget_poll(store, removal.name)
         if not _has_other_name(removal, store):
             forget_failures(store, removal.repo_id)
+            forget_commentary(store, removal.repo_id)
             forget_merge_bases(store, removal.repo_id)
             forget_pull_requests(store, removal.repo_id)
         retract_entry(store, removal.repository)

@@ -6,7 +6,7 @@ No process reads the index during the repair, so what these transactions publish
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codequarry.ingest.files.reader import ReadingRules
 from codequarry.ingest.files.reading_pool import open_readers, reading_processes
@@ -15,16 +15,18 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.fsck.versions import Version, read_version
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.origins import origin_of_record
+from codequarry.ingest.history.file_histories import DatingReaders, FileHistories
 from codequarry.ingest.request.index_request import IndexRequest, Workshop
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.source.source import fetch_commit
 from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.plan import skips
-from codequarry.ingest.transaction.writer import Writer, Written
+from codequarry.ingest.transaction.writer import Writer
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.catalog.repositories import Repository, Summary, save_summary
 from codequarry.shared.model import INDEXED, FileRecord, Filters
-from codequarry.shared.repositories.followed_versions import settings_for
+from codequarry.shared.repositories.followed_versions import settings_for, with_permitted_commentary
 from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.secret_counts import SecretCounts
@@ -112,11 +114,15 @@ def _write(
     watch.repo, watch.ref, watch.commit = repository.name, record.ref, record.commit
     watch.expect(len(tasks))
     held = Held(record.timeline, record.number, "", new=False)
+    workshop = replace(workshop, settings=with_permitted_commentary(workshop.settings, repository.origin))
     writer = Writer(repository.name, held, workshop, NoLease(), IndexRequest(repository.origin))
     rules = ReadingRules.of(repository.name, settings, version.rules.secrets)
     assignment = ReadingOrder(version.mirror, rules, settings.indexing.process_memory_bytes)
     with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
-        return writer.write(readers.read(tasks), watch)
+        dated = DatingReaders(
+            readers, FileHistories(version.mirror, record.commit, rules, [task.path for task in tasks])
+        )
+        return writer.write(dated.read(tasks), watch)
 
 
 def summarise(record: TransactionRecord, store: Store) -> None:

@@ -11,7 +11,7 @@ from codequarry.ingest.repair.report import RepairReport
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.run.pipeline import index_repository
-from codequarry.ingest.transaction.writer import Written
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.catalog.ledger import read_head, read_transaction
 from codequarry.shared.catalog.repositories import read_repository
 from codequarry.shared.embedding.tokens import estimate_tokens

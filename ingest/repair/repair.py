@@ -17,7 +17,7 @@ from codequarry.ingest.run.mirror_entry import noted_entries
 from codequarry.shared.embedding.cache import vector_key
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.errors import ModelMismatch, StoreDamaged, StoreFull
-from codequarry.shared.index.identity import check_identity, claim_identity, read_identity
+from codequarry.shared.index.identity import check_identity, check_strides, claim_identity, read_identity
 from codequarry.shared.index.opened_index import open_settings_model
 from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import SettingsModel
@@ -46,6 +46,7 @@ def repair_index(settings: SettingsModel, say: ReportLine, observe: ObserveRun =
         note, resumed = _salvaged(damaged, target, settings, embedder, say)
         with closing(EmbeddedStore(target, embedder.dimension)) as store:
             check_identity(store, embedder, settings.embedding.model)
+            check_strides(store, embedder, settings.embedding)
             report = restore_lost(note, Workshop(store, embedder, settings), say, observe)
             if left := store.inspect(thoroughly=True):
                 raise StoreDamaged(f"the rebuilt index is damaged too ({left[0].detail}); check the disk")

@@ -83,6 +83,9 @@ class IndexReport:
     ``version_note`` explains that, or why a version other than the default branch was indexed although the request
     named none.
 
+    ``commentary_made`` counts the chunks that a language model described, ``commentary_reused`` those described before,
+    ``commentary_missing`` those that the next run must describe, ``commentary_tokens`` what the model read and wrote.
+
     ``log_commits`` is how many commits the run added to what searches for commits find, and ``log_diffs`` how many
     changed files of them; ``log_embedded``, ``log_reused`` and ``log_tokens`` are what these needed.
     """
@@ -124,6 +127,10 @@ class IndexReport:
     log_embedded: int = 0
     log_reused: int = 0
     log_tokens: int = 0
+    commentary_made: int = 0
+    commentary_reused: int = 0
+    commentary_missing: int = 0
+    commentary_tokens: int = 0
     version_note: str = ""
     replaced_default: str = ""
     default_branch: "IndexReport | None" = None

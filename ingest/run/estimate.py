@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from codequarry.ingest.files.kinds import VENDORED_FOLDERS
+from codequarry.ingest.commentary.estimate import CommentaryEstimate, estimate_commentary
+from codequarry.ingest.files.kinds import outermost_vendored
 from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.files.reading_pool import open_readers
 from codequarry.ingest.files.scan import FileTask
@@ -28,7 +29,9 @@ from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import GitError
 from codequarry.shared.index.identity import check_identity
+from codequarry.shared.model import KindOfFile
 from codequarry.shared.processors import processor_count
+from codequarry.shared.repositories.followed_versions import with_permitted_commentary
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.snapshots import snapshot_at
 
@@ -51,6 +54,8 @@ class Estimate:
     ``most_skipped_folders`` (folder, files, reason). ``sampled`` is the number of files that were read.
     An overlay would differ from ``base_commit`` of ``base_ref`` in ``base_paths`` paths. ``log_commits`` is how many
     commits searches for commits would find in addition; their tokens and their time are included.
+    ``commentary`` is what describing the chunks would cost, or None if the settings ask for no commentary.
+    ``chunks_by_kind`` divides the chunks by the kind of their files, to show what third-party and generated code costs.
     ``warnings`` name lines of the repository's own ignore and allow files that have no effect.
     """
 
@@ -70,6 +75,8 @@ class Estimate:
     base_commit: str = ""
     base_paths: int = 0
     log_commits: int = 0
+    commentary: CommentaryEstimate | None = None
+    chunks_by_kind: Mapping[KindOfFile, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
@@ -108,6 +115,10 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
     watch.say("sampling")
     sample = _read_sample(to_read, log, source, workshop, watch)
     tokens, chunks, seconds = _measure(sample, workshop)
+    pieces = [(piece.chunk, weight) for file, weight in sample.files for piece in file.pieces]
+    own = with_permitted_commentary(settings, wanted.origin.url).commentary
+    commentary = estimate_commentary(pieces, own, store, wanted.known.id if wanted.known else "")
+    tokens += commentary.output_tokens if commentary else 0  # what is written is embedded too
     price = settings.embedding.price_per_million_tokens
     return Estimate(
         repo=watch.repo,
@@ -126,6 +137,8 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
         base_commit=base.record.commit if base else "",
         base_paths=base.paths if base else 0,
         log_commits=log.commits,
+        commentary=commentary,
+        chunks_by_kind=_by_kind(sample),
         warnings=source.rules.warnings,
     )
 
@@ -225,19 +238,20 @@ def _skipped(changed: Sequence[FileTask], sample: Sample) -> dict[str, int]:
     return skips(by_path + Counter({reason: round(count) for reason, count in by_content.items()}))
 
 
+def _by_kind(sample: Sample) -> dict[KindOfFile, int]:
+    found: defaultdict[KindOfFile, float] = defaultdict(float)
+    for file, weight in sample.files:
+        for piece in file.pieces:
+            found[piece.chunk.kind_of_file] += weight
+    return {kind: round(chunks) for kind, chunks in sorted(found.items(), key=lambda item: -item[1])}
+
+
 def _largest(sample: Sample) -> tuple[tuple[str, int, int], ...]:
     files = sorted((file for file, _ in sample.files), key=lambda file: (-file.task.size, file.task.path))
     return tuple((file.task.path, file.task.size, len(file.pieces)) for file in files[:LARGEST_SHOWN])
 
 
 def _most_skipped(changed: Sequence[FileTask]) -> tuple[tuple[str, int, str], ...]:
-    found = Counter((_folder(task.path), task.skip) for task in changed if task.skip)
+    found = Counter((outermost_vendored(task.path), task.skip) for task in changed if task.skip)
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return tuple((folder, count, reason) for (folder, reason), count in ranked[:FOLDERS_SHOWN])
-
-
-def _folder(path: str) -> str:
-    """Return the outermost vendored folder that contains a skipped file, or else the file's own folder."""
-    folders = path.split("/")[:-1]
-    vendored = next((depth for depth, name in enumerate(folders) if name.lower() in VENDORED_FOLDERS), len(folders))
-    return "/".join(folders[: vendored + 1]) or "."

@@ -46,6 +46,7 @@ from codequarry.shared.catalog.ledger import check_counter, read_head, read_tran
 from codequarry.shared.catalog.repositories import Repository, Summary, clear_progress, read_summary
 from codequarry.shared.errors import CodequarryError, Interrupted, Stopped, StoreError
 from codequarry.shared.index.identity import check_identity, claim_identity
+from codequarry.shared.repositories.followed_versions import with_permitted_commentary
 from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.store.port import DocumentStore
@@ -86,6 +87,7 @@ def _index_version(request: IndexRequest, workshop: Workshop, observe: ObserveRu
     if wanted.known:
         finish_chores(store, settings.indexing.grace_seconds, repo=wanted.known.name)
     check_model_allowed(settings, wanted.origin.name, wanted.origin.url, workshop.embedder)
+    workshop = replace(workshop, settings=with_permitted_commentary(settings, wanted.origin.url))
     first = None
     if lacks_default(wanted) or _has_unmasked_default(wanted, workshop):
         default = replace(request, origin=request.origin or wanted.origin.url, ref=None, commit="")

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from codequarry.ingest.files.reading_pool import Readers, most_processes, open_readers, reading_processes
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.ancestry import lost_commits, new_commits
+from codequarry.ingest.history.file_histories import DatingReaders, FileHistories
 from codequarry.ingest.request.repository_entry import (
     RemovedMeanwhile,
     ensure_entry,
@@ -27,7 +28,8 @@ from codequarry.ingest.transaction.placement import Placer, current_timeline, ti
 from codequarry.ingest.transaction.plan import make_plan
 from codequarry.ingest.transaction.run_report import Run, RunWork
 from codequarry.ingest.transaction.version_removal import drafts_of, note_undos, retired, without_timelines
-from codequarry.ingest.transaction.writer import Writer, Written
+from codequarry.ingest.transaction.writer import Writer
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.catalog.ledger import INCOMPLETE, amend_transaction, read_head, record_transaction
 from codequarry.shared.catalog.repositories import Summary, clear_progress, count_tokens
 from codequarry.shared.errors import (
@@ -68,10 +70,14 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Wr
         if held.resumed:
             SharedImport(store, held.timeline, held.number).clear()  # left by the interrupted run
         with closing(_open_readers(run, left, log_plan)) as readers:
-            done = _read_and_write(run, held, heartbeat, left, readers) if left else Written()
+            dated = DatingReaders(readers, _histories(run, left))
+            done = _read_and_write(run, held, heartbeat, left, dated) if left else Written()
             if log_plan.tips:
                 watch.say("history")
             log = write_log(run, held, heartbeat, log_plan, readers, done.tokens)
+        if done.commentary_missing or any(file.rules.endswith(INCOMPLETE) for file in work.before.values()):
+            # The next run then compares all files, and finds those that lack commentary.
+            amend_transaction(store, record, rules=record.rules + INCOMPLETE)
         if log.is_incomplete:
             amend_transaction(store, record, log_rules=record.log_rules + INCOMPLETE)
         watch.say("publishing")
@@ -108,6 +114,12 @@ def _open_readers(run: Run, tasks: list[FileTask], log: LogPlan) -> Readers:
     if log.tips and not processes:  # commits are read apart too, unless the settings say that nothing is
         processes = min(1, most_processes(settings.indexing))
     return open_readers(run.source.assignment(run.repository.name, settings), processes)
+
+
+def _histories(run: Run, tasks: list[FileTask]) -> FileHistories:
+    """Return the histories of the files to write; the log of a few files costs less than a pass over all commits."""
+    rules = run.source.assignment(run.repository.name, run.workshop.settings).rules
+    return FileHistories(run.source.mirror, run.source.commit, rules, [task.path for task in tasks if not task.skip])
 
 
 def _read_and_write(run: Run, held: Held, heartbeat: Heartbeat, tasks: list[FileTask], readers: Readers) -> Written:

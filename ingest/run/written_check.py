@@ -7,7 +7,7 @@ from codequarry.ingest.run.commit_log import WrittenLog
 from codequarry.ingest.transaction.lease import Held
 from codequarry.ingest.transaction.plan import skips
 from codequarry.ingest.transaction.run_report import Run, RunWork
-from codequarry.ingest.transaction.writer import Written
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.catalog.ledger import read_head
 from codequarry.shared.catalog.repositories import Summary, save_summary
 from codequarry.shared.errors import StoreError

@@ -12,7 +12,8 @@ from codequarry.ingest.shared_import.share import Claim, SharedImport, SharedPla
 from codequarry.ingest.transaction.holder import describe_holder, has_ended
 from codequarry.ingest.transaction.lease import Heartbeat, Held
 from codequarry.ingest.transaction.run_report import Run
-from codequarry.ingest.transaction.writer import Writer, Written
+from codequarry.ingest.transaction.writer import Writer
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.errors import Conflict, QueueUnavailable
 
 # With more helpers, the store becomes the bottleneck.

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 
 from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.files.reading_pool import most_processes, open_readers
@@ -12,6 +13,7 @@ from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.origins import origin_of_record
+from codequarry.ingest.history.file_histories import DatingReaders, FileHistories
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.shared_import.read_ahead import ReadingAhead
@@ -21,6 +23,7 @@ from codequarry.ingest.transaction.holder import new_holder, retire_holder
 from codequarry.ingest.transaction.lease import BEATS_PER_LEASE, Heartbeat, Held
 from codequarry.ingest.transaction.writer import Writer
 from codequarry.shared.errors import Conflict, StoreError
+from codequarry.shared.repositories.followed_versions import with_permitted_commentary
 from codequarry.shared.repositories.mirror_folders import mirror_folder
 from codequarry.shared.repositories.model_permission import check_model_allowed
 from codequarry.shared.versions.head import Place
@@ -162,7 +165,7 @@ class _OpenImport:
             )
             stack.enter_context(closing(readers))
             self._open = stack.pop_all()
-        self._reading = ReadingAhead(readers)
+        self._reading = ReadingAhead(DatingReaders(readers, FileHistories(mirror, plan.commit, plan.rules)))
         self._name = new_holder()
 
     @property
@@ -184,6 +187,7 @@ class _OpenImport:
         until: float | None = None
         more = True
         watch = Watch(self._store, observe, self._plan.rules.repo, saves=False)
+        workshop = replace(workshop, settings=with_permitted_commentary(workshop.settings, self._plan.origin))
         request = IndexRequest(self._plan.origin)
 
         def claim() -> tuple[int, Sequence[FileTask]] | None:

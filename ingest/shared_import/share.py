@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
+from codequarry.ingest.chunking.installed_plugins import ChunkerPlugin
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import PathLabels
 from codequarry.ingest.files.reader import ReadingRules
@@ -17,7 +18,7 @@ from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.ingest.transaction.chores import PLAN, batches_prefix
 from codequarry.ingest.transaction.holder import NO_HOLDER
-from codequarry.ingest.transaction.writer import Written
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.errors import Conflict
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.store.port import DocumentStore
@@ -49,12 +50,15 @@ class SharedPlan:
 
 def _rules_body(rules: ReadingRules) -> dict[str, Any]:
     plain = {each.name: getattr(rules, each.name) for each in fields(rules)}
-    return {**plain, "sizes": asdict(rules.sizes), "secrets": rules.secrets.to_json()}
+    plugins = [asdict(plugin) for plugin in rules.plugins]
+    return {**plain, "sizes": asdict(rules.sizes), "secrets": rules.secrets.to_json(), "plugins": plugins}
 
 
 def _rules(body: Mapping[str, Any]) -> ReadingRules:
     sizes, secrets = Sizes(**body["sizes"]), SecretRules.from_json(body["secrets"])
-    return ReadingRules(**{**body, "sizes": sizes, "languages_on": tuple(body["languages_on"]), "secrets": secrets})
+    plugins = tuple(ChunkerPlugin(**plugin) for plugin in body.get("plugins", ()))
+    lists = {"languages_on": tuple(body["languages_on"]), "plugins": plugins}
+    return ReadingRules(**{**body, "sizes": sizes, "secrets": secrets, **lists})
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ Captures = Mapping[str, Sequence[Node]]
 
 # A mere mention counts only if the file shows what it means.
 _KNOWN = frozenset({"scope", "import", "package"})
+_OF_HEADS = frozenset({"inherits", "implements"})
 # A place with several captures is a reference of the first of these kinds.
 _CAPTURED_KINDS: tuple[tuple[str, ReferenceKind], ...] = (
     ("inherits", "inherits"),
@@ -156,7 +157,14 @@ def _scopes(named: Sequence[_Named], captures: Captures, rules: NamingRules, dat
                     scopes.append(Scope(*key, found.owner, of_members=True))
                     scopes.append(Scope(*key, (found.name,), of_members=False))
                     continue
-                scopes.append(Scope(*key, (*found.owner, found.name), of_members=found.kind.has_members, is_module=found.kind.is_module))
+                scopes.append(
+                    Scope(
+                        *key,
+                        (*found.owner, found.name),
+                        of_members=found.kind.has_members,
+                        is_module=found.kind.is_module,
+                    )
+                )
     for node in captures.get("container", ()):
         scopes.append(Scope(node.start_byte, node.end_byte, rules.container_of(node, data), of_members=True))
     scopes += [Scope(node.start_byte, node.end_byte, (), of_members=False) for node in captures.get("scope", ())]
@@ -197,6 +205,9 @@ def _bind(
         elif found.name:
             tree.around(node.start_byte).bindings.setdefault(found.name, found)
     for item in named:
+        # A constructor has the name of its type, which inside the type still means the type.
+        if item.kind.word == "constructor":
+            continue
         scope = tree.members_of(item.path[:-1]) if item.owner else _outside(item, tree)
         # The name of a constructor means its type.
         is_constructor = rules.sees_included and item.path[-2:] == (item.name, item.name)
@@ -250,9 +261,12 @@ def _passed_on(
                 target: Target | None = Target("import", rules.module_of(found.module, path), found.names)
             else:
                 target = resolution.resolve(found.names, at) if found.names else None
-            if (found.name,) not in known and (target is None or target.names != (found.name,) or target.module):
+            if found.name == "*":
+                yield at, Definition(("*",), "block", PASSED_ON, line, line, exported=True, type=target)
+            elif (found.name,) not in known and (target is None or target.names != (found.name,) or target.module):
                 known.add((found.name,))
-                yield at, Definition((found.name,), "block", PASSED_ON, line, line, exported=True, type=target)
+                kind = "value" if found.is_value else PASSED_ON
+                yield at, Definition((found.name,), "block", kind, line, line, exported=True, type=target)
 
 
 def _definition(
@@ -335,10 +349,11 @@ def _references(
             if capture == "component" and not data[at : at + 1].isupper():
                 continue
             names = expressions.names(node, data)
-            target = resolution.reference(names, at) if names else None
+            target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
-                line = node.start_point[0] + 1
-                found.append((at, Reference(kind, line, target, resolution.scopes.definition_around(at))))
+                line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
+                given = _arguments(node) if kind == "call" and expressions.rules.has_overloads else None
+                found.append((at, Reference(kind, line, target, within, arguments=given)))
     for node in captures.get("tokens", ()):
         found += _in_tokens(node, expressions.rules, data, resolution)
     return found
@@ -355,6 +370,17 @@ def _in_tokens(
         target = resolution.reference(names, at)
         if target is not None and (kind != "mention" or target.origin in _KNOWN):
             yield at, Reference(kind, line, target, resolution.scopes.definition_around(at))
+
+
+def _arguments(name: Node) -> int | None:
+    """Return the number of arguments after the name of what is called."""
+    node = name.parent
+    for _ in range(_MAX_CLIMB):
+        arguments = node.child_by_field_name("arguments") if node is not None else None
+        if arguments is not None:
+            return arguments.named_child_count if arguments.start_byte >= name.end_byte else None
+        node = node.parent if node is not None else None
+    return None
 
 
 def _flows(

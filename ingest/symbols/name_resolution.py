@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names, NamingRules
-from codequarry.ingest.symbols.scopes import Binding, Defined, Local, ScopeTree
+from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
 from codequarry.shared.relations import OWN_TYPE, SUPER, UNKNOWN, Target
 
 # `a = b.c(); d = a.e(); f = d.g()`: a longer chain of locals says little that is certain.
@@ -19,9 +19,7 @@ _BUILT_IN = "<built-in>"
 class NameResolution:
     """Resolves the names of one file."""
 
-    def __init__(
-        self, scopes: ScopeTree, rules: NamingRules, path: str, own_module: str, stars: Sequence[str]
-    ) -> None:
+    def __init__(self, scopes: ScopeTree, rules: NamingRules, path: str, own_module: str, stars: Sequence[str]) -> None:
         """``stars`` are the modules of which the file at ``path`` imports every name."""
         self._path = path
         self.scopes = scopes
@@ -29,20 +27,28 @@ class NameResolution:
         self._own_module = own_module
         self._stars = "|".join(stars[:_MAX_STARS])
 
-    def reference(self, names: Names, at: int) -> Target | None:
-        """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name."""
-        target = self._reference(names, at)
+    def reference(self, names: Names, at: int, *, of_head: bool = False) -> Target | None:
+        """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name.
+
+        With ``of_head``, it stands in the head of a type, where the members of the type are not yet known.
+        """
+        target = self._reference(names, at, of_head=of_head)
         return None if target is not None and target.module == _BUILT_IN else target
 
-    def _reference(self, names: Names, at: int) -> Target | None:
-        head = names[0]
-        if len(names) > 1 or head in self._rules.self_names or head in self._rules.super_names:
-            return self.resolve(names, at)
+    def _reference(self, names: Names, at: int, *, of_head: bool) -> Target | None:
+        head, rules = names[0], self._rules
+        if len(names) > 1:
+            return self.resolve(names, at, of_head=of_head)
+        if head in rules.self_names or head in rules.super_names:
+            # A bare `self` is a value; Rust's `Self` is a type.
+            return self.resolve(names, at) if head in rules.self_names and not head.islower() else None
         found = self._lookup(head, at)
         is_qualifier = isinstance(found, ImportedName) and found.package
-        return None if is_qualifier or isinstance(found, Local) else self._meaning(found, names, at, 0)
+        if is_qualifier or isinstance(found, Local):
+            return None
+        return self._meaning(found, names, at, 0, of_head=of_head)
 
-    def resolve(self, names: Names, at: int, depth: int = 0) -> Target | None:
+    def resolve(self, names: Names, at: int, depth: int = 0, *, of_head: bool = False) -> Target | None:
         """Return the target of an expression at a byte; a local value counts as its type, or else as the value."""
         head, rest = names[0], names[1:]
         if len(names) > _MAX_NAMES or depth > _MAX_LOCALS or head == UNKNOWN:
@@ -51,9 +57,9 @@ class NameResolution:
             return self._of_own_type(head, rest, at)
         if head in self._rules.module_words:
             return self._in_written_module(names, at)
-        return self._meaning(self._lookup(head, at), names, at, depth)
+        return self._meaning(self._lookup(head, at), names, at, depth, of_head=of_head)
 
-    def _meaning(self, found: Binding | None, names: Names, at: int, depth: int) -> Target | None:
+    def _meaning(self, found: Binding | None, names: Names, at: int, depth: int, *, of_head: bool) -> Target | None:
         rest = names[1:]
         if isinstance(found, Local):
             return self._of_local(found, rest, depth)
@@ -61,7 +67,7 @@ class NameResolution:
             return Target("scope", "", (*found.path, *rest))
         if isinstance(found, ImportedName):
             return _imported(found, rest)
-        return self._of_free_name(names, at)
+        return self._of_free_name(names, at, of_head=of_head)
 
     def _lookup(self, name: str, at: int) -> Binding | None:
         rules = self._rules
@@ -69,6 +75,10 @@ class NameResolution:
 
     def _of_own_type(self, head: str, rest: Names, at: int) -> Target | None:
         own = self.scopes.type_around(at)
+        beside = self.scopes.file.bindings.get(rest[0]) if own is None and rest else None
+        if isinstance(beside, Defined):
+            # A method of an object that has no name, such as the exports of a module.
+            return Target("scope", "", (*beside.path, *rest[1:]))
         if own is None or not own.path:
             return self._unknown(rest)
         bound = self._lookup(own.path[-1], at) if head in self._rules.self_names else None
@@ -94,7 +104,7 @@ class NameResolution:
             return self._unknown(rest) if target is None else target
         return Target(target.origin, target.module, (*target.names, *rest))
 
-    def _of_free_name(self, names: Names, at: int) -> Target | None:
+    def _of_free_name(self, names: Names, at: int, *, of_head: bool) -> Target | None:
         """Return what a name means that nothing in the file binds."""
         if names[0] in self._rules.runtime:
             return None
@@ -102,20 +112,34 @@ class NameResolution:
             return Target("import", _BUILT_IN, names)
         if names[0] in self._rules.builtins:
             return self._unknown(names[1:])
-        own = self.scopes.type_around(at) if self._rules.sees_members else None
+        own = self._type_around(at, of_head=of_head) if self._rules.sees_members else None
         if self._rules.sees_included:
             mark = OWN_TYPE + "::".join(own.path) if own is not None and own.path else ""
             return Target("import", "|".join(filter(None, (mark, self._stars))), names)
-        if own is not None and own.path and len(names) == 1:
-            return Target("scope", "", (*own.path, *names))
+        modules = self._modules_of(names) if self._rules.sees_package else ""
+        if own is not None and own.path and (modules or len(names) == 1):
+            return Target("scope", modules, (*own.path, *names))
         found = self._in_written_module(names, at)
         if found is not None:
             return found
         if self._rules.sees_package:
-            return Target("package", self._own_module, names)
+            return Target("package", modules, names)
         if self._stars:
             return Target("import", self._stars, names)
         return Target("name", "", names)
+
+    def _type_around(self, at: int, *, of_head: bool) -> Scope | None:
+        own = self.scopes.type_around(at)
+        if of_head and own is not None:
+            own = own.parent
+            while own is not None and not own.of_members:
+                own = own.parent
+        return own
+
+    def _modules_of(self, names: Names) -> str:
+        """Return the modules whose names a file sees; no module at all if the names may begin with one."""
+        modules = [module for module in (self._own_module, self._stars) if module]
+        return "|".join([*modules, ""] if len(names) > 2 and names[0].islower() else modules)
 
     def _unknown(self, rest: Names) -> Target | None:
         return Target("name", "", (UNKNOWN, *rest[-_MAX_NAMES:])) if rest else None

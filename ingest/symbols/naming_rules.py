@@ -64,6 +64,8 @@ class PassedOnName:
     name: str
     names: Names
     module: str = ""
+    is_value: bool = False
+    """It is a value of its own, whose type ``names`` give."""
 
 
 def no_names(node: Node, data: bytes) -> Names:
@@ -143,6 +145,8 @@ class NamingRules:
     """Words for the same object as its parent type."""
     sees_members: bool = False
     """A method names other members of its type without a qualifier."""
+    has_overloads: bool = False
+    """Functions of one name differ by their parameters."""
     qualifies_members: bool = False
     """Members are named only with a qualifier, even directly inside their type."""
     sees_package: bool = False

@@ -9,7 +9,7 @@ from codequarry.ingest.request.repository_entry import MirrorSeen
 from codequarry.ingest.source.source import FileSource
 from codequarry.ingest.transaction.bases import Base
 from codequarry.ingest.transaction.plan import TransactionPlan
-from codequarry.ingest.transaction.writer import Written
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.catalog.repositories import Repository, Summary
 from codequarry.shared.model import FileRecord
 
@@ -120,10 +120,22 @@ def report(
         dropped=run.dropped,
         masked_files=outcome.summary.masked_files,
         masked=dict(outcome.summary.masked),
-        warnings=(*run.source.rules.warnings, *outcome.log.problems),
+        warnings=(*run.source.rules.warnings, *outcome.log.problems, *_lacks_commentary(done)),
         log_commits=outcome.log.commits,
         log_diffs=outcome.log.diffs,
         log_embedded=outcome.log.embedded,
         log_reused=outcome.log.reused,
         log_tokens=outcome.log.tokens,
+        commentary_made=done.described,
+        commentary_reused=done.commentary_reused,
+        commentary_missing=done.commentary_missing,
+        commentary_tokens=done.commentary_tokens,
     )
+
+
+def _lacks_commentary(done: Written) -> tuple[str, ...]:
+    if not done.commentary_missing:
+        return ()
+    chunks = f"{done.commentary_missing:,} chunks have" if done.commentary_missing > 1 else "1 chunk has"
+    why = f" ({done.commentary_problem})" if done.commentary_problem else ""
+    return (f"{chunks} no commentary{why}; the next run of this command describes the rest",)

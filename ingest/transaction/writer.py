@@ -2,46 +2,27 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from codequarry.ingest.files.reader import ReadFile
 from codequarry.ingest.request.index_request import IndexRequest, Workshop
 from codequarry.ingest.request.progress import Watch
+from codequarry.ingest.transaction.added_commentary import commentary_writer
 from codequarry.ingest.transaction.lease import Held
+from codequarry.ingest.transaction.written import Written
 from codequarry.shared.embedding.cache import CachedEmbeddings, embed_with_cache, vector_key
 from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.strides import strides
 from codequarry.shared.embedding.tokens import estimate_tokens
 from codequarry.shared.errors import LimitExceeded, TextsRejected
-from codequarry.shared.model import INDEXED, ChunkRow, FileRecord, StrideInfo, Tokens
+from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, StrideInfo, Tokens
 from codequarry.shared.secret_counts import SecretCounts
 from codequarry.shared.telemetry.metrics import count_masked, count_written
 
 # A batch ends at the configured number of files or at this many chunks; a single file may have thousands.
 BATCH_CHUNKS = 2_000
 NO_TOKENS = Tokens()
-
-
-@dataclass
-class Written:
-    """What a run has written so far."""
-
-    files: int = 0
-    rows: int = 0
-    chunks: int = 0
-    embedded: int = 0
-    reused: int = 0
-    tokens: int = 0
-    verdicts: Counter[str] = field(default_factory=Counter)
-    secrets: SecretCounts = field(default_factory=SecretCounts)
-
-    def add(self, other: "Written") -> None:
-        """Add what another process has written."""
-        for name in ("files", "rows", "chunks", "embedded", "reused", "tokens"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.verdicts.update(other.verdicts)
-        self.secrets += other.secrets
 
 
 class WritePermit(Protocol):
@@ -85,10 +66,15 @@ class Writer:
 
     def write(self, files: Iterable[ReadFile], watch: Watch) -> Written:
         """Write every file; after LimitExceeded, LeaseHeld or a store error, the earlier batches stay written."""
-        for batch in _batches(files, self._batch_files):
-            chunks = self.written.chunks
-            self._write_batch(batch)
-            watch.advance(len(batch), self.written.chunks - chunks)
+        commentary = None if self._of_commits else commentary_writer(self._workshop, self._repo)
+        try:
+            for batch in _batches(files, self._batch_files):
+                chunks = self.written.chunks
+                self._write_batch(commentary.added(batch, self.written, watch) if commentary else batch)
+                watch.advance(len(batch), self.written.chunks - chunks)
+        finally:
+            if commentary:
+                commentary.close()
         return self.written
 
     def _write_batch(self, batch: list[ReadFile]) -> None:
@@ -177,10 +163,22 @@ def stride_rows(row: ChunkRow, text: str, embedder: Embedder) -> Iterator[tuple[
         yield row, text
         return
     for at, window in enumerate(windows):
-        info = StrideInfo(row.chunk.id, at, len(windows), window.start_token, window.end_token)
+        lines = lines_of(window, text, row.chunk)
+        info = StrideInfo(row.chunk.id, at, len(windows), window.start_token, window.end_token, *lines)
         # Only the first stride carries tokens, so that lexical counts stay correct.
         tokens = NO_TOKENS if at else row.tokens
         yield replace(row, chunk=replace(row.chunk, stride_info=info), tokens=tokens), window.text
+
+
+def lines_of(window: Window, text: str, chunk: Chunk) -> tuple[int, int]:
+    """Return the first and last line of a chunk that a window of its embedded ``text`` holds."""
+    # The chunk's own text comes last in the embedded text, without white space at its end.
+    before = len(text) - len(chunk.text.rstrip())
+    first = max(0, window.start_char - before)
+    until = max(first + 1, window.start_char + (window.characters or 0) - before)
+    start = chunk.start_line + chunk.text.count("\n", 0, first)
+    end = chunk.start_line + chunk.text.count("\n", 0, until - 1)
+    return start, min(end, chunk.end_line)
 
 
 def stride_windows(text: str, embedder: Embedder) -> list[Window]:

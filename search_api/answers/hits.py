@@ -8,7 +8,7 @@ from pydantic import Field
 
 from codequarry.search_api.answers.absence import LEFT_OUT_IF_NONE
 from codequarry.search_api.answers.freshness import Freshness
-from codequarry.shared.model import KindOfFile, StrideInfo, SymbolType
+from codequarry.shared.model import ChangedTogether, FileOwner, KindOfFile, StrideInfo, SymbolType
 
 Score = Annotated[float, Field(ge=0, le=1)]
 
@@ -32,9 +32,13 @@ class CodeChunk:
     start_line: int
     end_line: int
     symbol_part: Annotated[str | None, Field(description="such as 2/5, if the symbol was split")]
-    text: Annotated[str, Field(description="the file's own text at those lines; secrets are masked with stars")]
+    text: Annotated[
+        str,
+        Field(description="the file's own text at those lines, unless derived is true; secrets are masked with stars"),
+    ]
     context: Annotated[str, Field(description="class header, enclosing declarations and imports used")]
     doc: str
+    commentary: Annotated[str, Field(description="what a model wrote about the chunk; empty unless it is enabled")]
     kind_of_file: KindOfFile
     exported: bool | None
     microservice: Annotated[str | None, Field(description="set by [[path_rules]], like aggregate and tags")]
@@ -53,15 +57,38 @@ class CodeChunk:
     end_char: int
     body_start_char: int | None
     masked: Annotated[bool, Field(description="true if a secret in the text was masked")]
+    derived: Annotated[
+        bool,
+        Field(description="true if the text was made from the file: a summary of the file, or a cell of a notebook"),
+    ]
     encoding: Annotated[str | None, Field(description="encoding of the file, if not UTF-8")]
     complexity_score: float | None
     stride_info: Annotated[
         StrideInfo | None, Field(description="the best stride of a chunk longer than the model's window")
     ]
-    commit_author: Annotated[str | None, Field(description="author of a commit; null for code, like the next two")]
+    commit_author: Annotated[
+        str | None,
+        Field(description="author of the commit; for code, of the last one that touched the file, if that is known"),
+    ]
     commit_date: Annotated[str | None, Field(description="when the commit was made, in UTC")]
     commit_message: Annotated[
         str | None, Field(description="first line of the message; also null if the caller sees only some paths")
+    ]
+    last_modified_commit: Annotated[
+        str | None, Field(description="for code, the last commit that touched the file; null if it is not known")
+    ]
+    file_history_length: Annotated[
+        int | None, Field(description="how many commits touched the file, as `git log -- PATH` counts them")
+    ]
+    file_history_is_partial: Annotated[
+        bool, Field(description="true if there may be more: the clone is shallow, or a limit was reached")
+    ]
+    co_change_files: Annotated[
+        tuple[ChangedTogether, ...],
+        Field(description="the files that most often changed in the same commits, and in how many of them"),
+    ]
+    owners: Annotated[
+        tuple[FileOwner, ...], Field(description="the authors of most of the file's commits, each with the share")
     ]
 
 
@@ -72,6 +99,9 @@ class VersionedChunk(CodeChunk):
     ref: str | None
     branch: str | None
     commit: Annotated[str | None, Field(description="of the version; for a document of a commit, that commit")]
+    introduced_commit: Annotated[
+        str | None, Field(description="the commit that brought this version of the file: last_modified_commit")
+    ]
     url: Annotated[
         str | None, Field(description="link to the lines or the commit on the code host, if the origin is known")
     ]
@@ -132,6 +162,9 @@ class Hit(VersionedChunk, _Scored):
     """A piece of a file that answers a search. JSON keeps this order of fields, with ``score`` first."""
 
     is_stride: bool
+    code_owners: Annotated[
+        tuple[str, ...], Field(description="the owners that the version's CODEOWNERS file names for the path")
+    ]
     rerank_score: Annotated[
         float | None,
         LEFT_OUT_IF_NONE,

@@ -37,7 +37,8 @@ class SymbolDefinition:
     url: Annotated[str | None, Field(description="link to the lines on the code host, if the origin is known")]
 
 
-@dataclass(frozen=True, slots=True)
+# The MCP library reads class attributes as defaults, and slots are class attributes.
+@dataclass(frozen=True)
 class Definitions:
     """A page of definitions, by repository, path and line."""
 
@@ -74,7 +75,8 @@ class Edge:
     depth: Annotated[int, Field(ge=1, description="number of edges between the symbol asked for and this one")]
 
 
-@dataclass(frozen=True, slots=True)
+# The MCP library reads class attributes as defaults, and slots are class attributes.
+@dataclass(frozen=True)
 class Edges:
     """A page of edges, the nearest first, then by repository, path and line."""
 

@@ -57,7 +57,19 @@ BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
         "reject removeEventListener repeat replace replaceAll resolve return reverse search set shift size slice some sort",
         "splice split startsWith status stringify substr substring test text then throw toFixed toISOString toJSON",
         "toLowerCase toString toUpperCase trim trimEnd trimStart unref unshift update value valueOf values write message",
+        "setHeader getHeader writeHead resume pause destroy unpipe createServer respond signal timeout",
         "json body headers url method type data id key index error code stack path",
+    ),
+    "jvm": _names(
+        "accept add addAll addFirst addLast all any anyMatch append apply asList charAt clear clone close collect compare",
+        "compareTo contains containsKey containsValue count delete endsWith entrySet equals equalsIgnoreCase filter",
+        "find findFirst first flatMap flush forEach format get getAndIncrement getBytes getClass getKey getMessage getName",
+        "getOrDefault getValue group hasNext hashCode ifPresent incrementAndGet indexOf insert intValue isEmpty isPresent",
+        "iterator join keySet last lastIndexOf length let limit lines list listIterator map matcher matches message name",
+        "next of offer ofNullable orElse orElseThrow ordinal parse peek poll pop print printStackTrace println push put",
+        "putAll read readLine reduce remove removeAll removeIf replace replaceAll reverse run set setLength setValue size",
+        "skip sort sorted split start startsWith stream sublist subList submit substring sum test toArray toByteArray",
+        "toCharArray toList toLowerCase toString toUpperCase trim update value valueOf values wait write also apply with",
     ),
 }
 
@@ -72,4 +84,9 @@ ELEMENT_MEMBERS: Mapping[str, frozenset[str]] = {
         "unwrap_or_default unwrap_or_else values values_mut write zip",
     ),
     "ecmascript": _names("at concat filter find findLast get pop reverse shift slice sort splice then values"),
+    "jvm": _names(
+        "any filter find findAny findFirst first firstOrNull get getFirst getLast getOrDefault iterator join last limit",
+        "next of orElse orElseGet orElseThrow peek poll pop remove skip sorted stream sublist subList values toList",
+        "copyOf distinct collect parallelStream requireNonNull element peekFirst pollFirst asSequence reversed",
+    ),
 }

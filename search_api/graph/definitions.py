@@ -52,6 +52,16 @@ class DefinedSymbol:
         return self.definition.symbol_kind == PASSED_ON and self.definition.type is not None
 
     @property
+    def is_extension(self) -> bool:
+        """Whether it is a member of a type that may be defined in any file."""
+        return self.definition.symbol_kind == "extension"
+
+    @property
+    def is_member(self) -> bool:
+        """Whether its name means it after a type's name; a constructor has its type's name, which means the type."""
+        return self.definition.symbol_kind != "constructor"
+
+    @property
     def has_members(self) -> bool:
         """Whether names after it mean its members."""
         return self.definition.symbol_type in _CLASS_TYPES or self.definition.symbol_kind in {"module", "namespace"}
@@ -72,6 +82,14 @@ FILE = "file"
 def whole_file(place: FilePlace) -> DefinedSymbol:
     """Return the symbol that stands for a file."""
     return DefinedSymbol(place, Definition((place.path.rpartition("/")[2],), FILE, FILE, 1, 1))
+
+
+def gives_members(family: str, kind: str) -> bool:
+    """Return whether a type has the members of the types that it refers to in this way.
+
+    In JavaScript and TypeScript, a class has of the interfaces that it implements only what it declares itself.
+    """
+    return kind == "inherits" or (kind == "implements" and family != "ecmascript")
 
 
 class DefinitionTable:

@@ -43,5 +43,7 @@ def _distance(symbol: DefinedSymbol, module: str, place: FilePlace) -> tuple[boo
     if symbol.place == place:
         return False, False, False, 0
     own, other = place.folder.split("/"), symbol.place.folder.split("/")
-    common = next((index for index, (a, b) in enumerate(zip(own, other, strict=False)) if a != b), min(len(own), len(other)))
+    common = next(
+        (index for index, (a, b) in enumerate(zip(own, other, strict=False)) if a != b), min(len(own), len(other))
+    )
     return symbol.place.repo != place.repo, True, not includes(module, symbol.place.path), -common

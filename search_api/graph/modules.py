@@ -7,8 +7,9 @@ from functools import lru_cache
 from codequarry.search_api.graph.definitions import DefinedSymbol
 from codequarry.shared.relations import OWN_TYPE
 
-# Stands after a module of JavaScript or TypeScript whose default export the first name means.
-_DEFAULT = "#default"
+# After "#" stands what of a module of JavaScript or TypeScript is meant: the default export, or the file itself.
+# Stands after a module of which the file itself is meant.
+_FILE = "#file"
 # A definition in the module itself.
 EXACT = 1.0
 # The module's path ends like the file's: a source root, an alias or a module name stands before it.
@@ -16,6 +17,7 @@ SUFFIX = 0.95
 # The module is a folder above the file, and passes the name on.
 REEXPORTED = 0.8
 
+_EXTENSIONS = (".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".svelte")
 _SOURCE_FOLDERS = frozenset({"src", "lib", "python", "source"})
 # Families whose modules say which other modules' names they pass on.
 STARS = frozenset({"ecmascript", "rust"})
@@ -28,16 +30,18 @@ Reading = tuple[str, Names]
 def match(module: str, names: Names, found: DefinedSymbol) -> float:
     """Return how surely ``names`` of ``module`` mean a definition with the last of them: 0 to 1."""
     rule = _RULES.get(found.place.family, _by_tail)
-    return max(rule(one, names, found) for one in module.split("|"))
+    return max(rule(one, names, found) for one in module.split("|")) if "|" in module else rule(module, names, found)
 
 
 def readings(family: str, module: str, names: Names) -> list[Reading]:
     """Return what names of a module may mean, the likeliest first."""
-    plain, default, _ = module.partition(_DEFAULT)
-    if family != "ecmascript" or not default:
+    plain, mark, _ = module.partition("#")
+    if family != "ecmascript" or not mark:
         return [(module, names)]
-    # Its own name first, because many files have a default export; a CommonJS module is its exports.
-    rest = [(plain, names[1:])] if len(names) > 1 else []
+    if module.endswith(_FILE):
+        return [(module, names)]
+    # Its own name first, because many files have a default export; a CommonJS module is its exports, or the file.
+    rest = [(plain, names[1:])] if len(names) > 1 else [(f"{plain}{_FILE}", names)]
     return [(plain, names), (plain, ("default", *names[1:])), *rest]
 
 
@@ -90,6 +94,24 @@ def _ecmascript(module: str, names: Names, found: DefinedSymbol) -> float:
     return REEXPORTED if f"/{stem}".find(f"/{package}/") >= 0 else 0.0
 
 
+def meant_file(module: str) -> str:
+    """Return the module of JavaScript or TypeScript whose file itself is meant, or nothing."""
+    return module.removesuffix(_FILE) if module.startswith("./") and module.endswith(_FILE) else ""
+
+
+@lru_cache(maxsize=65_536)
+def module_paths(module: str) -> tuple[str, ...]:
+    """Return patterns of the paths of the file of a module of JavaScript or TypeScript, the likeliest first."""
+    stem = re.sub(r"([\\\[\]*?!])", r"\\\1", _module_stem(module))
+    return f"{stem}.*", f"{stem}/index.*"
+
+
+def is_module_file(module: str, path: str) -> bool:
+    """Return whether a path is that of the file of a module of JavaScript or TypeScript."""
+    wanted = _module_stem(module)
+    return path.endswith(_EXTENSIONS) and _stem(path) in {wanted, f"{wanted}/index".lstrip("/")}
+
+
 @lru_cache(maxsize=65_536)
 def _module_stem(module: str) -> str:
     """Return a module without the end of its file name, and without the sign of an alias: ``@/shop`` is ``shop``."""
@@ -130,7 +152,9 @@ def _go(module: str, names: Names, found: DefinedSymbol) -> float:
 
 
 def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:
-    own = ".".join(filter(None, (found.place.package, *found.path)))
+    # An extension is imported by its own name.
+    path = found.path[-1:] if found.is_extension else found.path
+    own = ".".join(filter(None, (found.place.package, *path)))
     wanted = ".".join(filter(None, (module.removesuffix(".*"), *names)))
     return EXACT if own == wanted else 0.0
 
@@ -187,6 +211,8 @@ _RULES: Mapping[str, Callable[[str, Names, DefinedSymbol], float]] = {
     "ecmascript": _ecmascript,
     "go": _go,
     "jvm": _jvm,
+    "c#": _jvm,
+    "php": _jvm,
     "rust": _rust,
     "c": _c,
 }

@@ -1,6 +1,7 @@
 """Packages that repositories declare in manifests; by their names, imports reach into other repositories."""
 
 import json
+import posixpath
 import re
 import tomllib
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names
 MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml")
 """File names of manifests. Java's and Kotlin's packages are unique by convention and need none."""
 
+_SOURCE_FOLDERS = ("src", "lib", "source")
 _GO_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 _SETUP_NAME = re.compile(r"^\[metadata\][^\[]*?^name\s*=\s*(\S+)", re.MULTILINE | re.DOTALL)
 
@@ -23,16 +25,20 @@ class DeclaredPackage:
     family: str
     name: str
     folder: str
+    main: str = ""
+    """The file of the package itself, if the manifest names it."""
 
 
 def read_manifest(path: str, text: str) -> DeclaredPackage | None:
     """Return the package that a manifest declares, or None if it declares none or can't be read."""
     folder, _, file = path.rpartition("/")
     try:
-        family, name = _READERS[file](text)
+        family, name, *main = _READERS[file](text)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return None
-    return DeclaredPackage(family, name, folder) if name and isinstance(name, str) else None
+    if not name or not isinstance(name, str):
+        return None
+    return DeclaredPackage(family, name, folder, main[0] if main and isinstance(main[0], str) else "")
 
 
 def _go_mod(text: str) -> tuple[str, str]:
@@ -40,8 +46,9 @@ def _go_mod(text: str) -> tuple[str, str]:
     return "go", found[1] if found else ""
 
 
-def _package_json(text: str) -> tuple[str, str]:
-    return "ecmascript", json.loads(text)["name"]
+def _package_json(text: str) -> tuple[str, str, str]:
+    body = json.loads(text)
+    return "ecmascript", body["name"], body.get("source") or body.get("main") or ""
 
 
 def _pyproject(text: str) -> tuple[str, str]:
@@ -76,6 +83,8 @@ def module_match(
     ``packages`` are those of the definition's repository. A definition in another repository must be in a package
     that the module names.
     """
+    if place.family == "ecmascript" and found.path != names:
+        return 0.0
     packages = [package for package in packages if package.family == place.family]
     declared = max((_package_match(module, names, found, package) for package in packages), default=0.0)
     if place.family == "go" and not module.startswith("./") and packages:
@@ -109,11 +118,19 @@ def _package_match(module: str, names: Names, found: DefinedSymbol, package: Dec
         exact = max(match(root, names, found) for root in roots)
         passed_on = found.path == names and found.definition.exported is not False
         return exact or (REEXPORTED if passed_on else 0.0)
+    if package.family == "ecmascript" and module in {f"./{package.folder}", package.name} and package.main:
+        main = match("./" + posixpath.normpath(posixpath.join(package.folder, package.main)), names, found)
+        if main:
+            return main
     if module != package.name and not module.startswith(f"{package.name}/"):
         return 0.0
     if package.family == "go":
         folder = "/".join(filter(None, (package.folder, module[len(package.name) + 1 :])))
         return EXACT if found.place.folder == folder and go_exports(names, found) else 0.0
+    inside = module[len(package.name) + 1 :] or "index"
+    sources = (posixpath.join(package.folder, folder, inside) for folder in ("", *_SOURCE_FOLDERS))
+    if any(match(f"./{source}", names, found) for source in sources):
+        return SUFFIX
     return REEXPORTED if found.path == names[-len(found.path) :] and found.definition.exported is not False else 0.0
 
 

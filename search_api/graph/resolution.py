@@ -1,13 +1,14 @@
 """Resolves references to definitions of a snapshot, with how each was found and how sure it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
 from codequarry.search_api.graph.linkage import is_visible, nearest, own_type
-from codequarry.search_api.graph.modules import STARS, SUFFIX, includes, match, readings
+from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, includes, meant_file, readings
+from codequarry.search_api.graph.overloads import misfit
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -26,6 +27,8 @@ _ELEMENT = 0.95
 _PROTOTYPE = 0.95
 # Types above a type that are looked through, and types that a path of names passes.
 _MAX_DEPTH = 8
+# Overloads, and the declarations of a type for several platforms, are followed together.
+_MAX_FOLLOWED = 24
 # More candidates by name alone say nothing.
 _MAX_BY_NAME = 5
 
@@ -48,18 +51,19 @@ class Resolver:
         """Resolve against a table; ``packages`` returns those that a repository declares."""
         self._table = table
         self._packages = packages
+        self._matched: dict[tuple[str, Names, FilePlace], list[tuple[float, DefinedSymbol]]] = {}
+        self._stars: dict[tuple[str, str], list[tuple[Target, FilePlace]]] = {}
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
-        return self._best(self._target(written.reference.target, written.place, 0), written)
-
-    def _best(self, found: Sequence[Resolved], written: WrittenReference) -> list[Resolved]:
-        unique: dict[tuple[str, str, int], Resolved] = {}
+        found = self._target(written.reference.target, written.place, 0)
         kind = written.reference.kind
-        for item in sorted(found, key=lambda item: (-item.confidence, not _suits(kind, item.symbol))):
-            place = item.symbol.place
-            unique.setdefault((place.repo, place.path, item.symbol.definition.line), item)
-        return list(unique.values())
+
+        def order(item: Resolved) -> tuple[object, ...]:
+            suits = _suits(kind, item.symbol)
+            return -item.confidence, not suits, misfit(item.symbol, written), _distance(item, written)
+
+        return _distinct(sorted(found, key=order))
 
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > _MAX_DEPTH or not target.names:
@@ -67,25 +71,42 @@ class Resolver:
         if place.family == "c" and target.names[0] != UNKNOWN:
             return self._in_c(target, place, depth)
         if target.origin == "scope":
-            return self._in_file(target.names, place, depth)
+            return self._in_file(target, place, depth)
         if target.origin == "name":
             return self._by_name(target.names, place, depth)
         return self._in_module(target, place, depth)
 
-    def _in_file(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
+    def _in_file(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Follow names from the longest beginning that the file defines."""
+        names = target.names
         for cut in range(len(names), 0, -1):
-            if names[cut - 1] == SUPER:
-                continue
-            head = tuple(names[:cut])
-            here = [
-                Resolved(found, CONFIDENCE["scope"], "scope")
-                for found in self._table.named(names[cut - 1])
-                if found.path == head and found.place == place
-            ]
+            here = self._defined(names[:cut], place)
             if here:
-                return self._follow(here, names[cut:], depth)
+                found = self._follow(here, names[cut:], depth)
+                return found or self._around(target, cut, place, depth)
         return []
+
+    def _defined(self, path: Names, place: FilePlace) -> list[Resolved]:
+        """Return the definitions of a file with a path."""
+        if path[-1] == SUPER:
+            return []
+        found = self._table.named(path[-1])
+        return [
+            Resolved(symbol, CONFIDENCE["scope"], "scope")
+            for symbol in found
+            if symbol.path == path and symbol.place == place
+        ]
+
+    def _around(self, target: Target, cut: int, place: FilePlace, depth: int) -> list[Resolved]:
+        """Look for what a type does not have in the types around it, and then in the modules that the target names."""
+        if not target.module:
+            return []
+        names = target.names[cut:]
+        for outer in range(cut - 1, 0, -1):
+            found = self._follow(self._defined(target.names[:outer], place), names, depth)
+            if found:
+                return found
+        return self._in_module(Target("package", target.module, names), place, depth)
 
     def _in_c(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Look in the type around the place, then in the file, and then among all that a linker would see."""
@@ -144,13 +165,11 @@ class Resolver:
         by: FoundBy = "import" if target.origin == "import" else "package"
         names = target.names
         matches = [
-            (module_match(target.module, names[:cut], symbol, place, self._packages(symbol.place.repo)), cut, symbol)
+            (score, cut, symbol)
             for cut in range(1, len(names) + 1)
-            for symbol in self._table.named(names[cut - 1])
-            if _ends_alike(symbol.path, names[:cut])
-            and symbol.place.family == place.family
+            for score, symbol in self._matches(target.module, names[:cut], place)
             # The declaration of a Rust module, whose names are in another file.
-            and (cut == len(names) or symbol.definition.symbol_kind != "module" or place.family != "rust")
+            if cut == len(names) or symbol.definition.symbol_kind != "module" or place.family != "rust"
         ]
         best = max((score for score, _, _ in matches), default=0.0)
         # A module itself is surer than a name that a module above it may pass on.
@@ -166,22 +185,54 @@ class Resolver:
         near = [item for item in found if item.symbol.place.repo == place.repo] or found
         return self._follow(near, names[cut:], depth)
 
+    def _matches(self, module: str, names: Names, place: FilePlace) -> list[tuple[float, DefinedSymbol]]:
+        """Return the definitions that names of a module may mean, with how surely."""
+        key = (module, names, place)
+        known = self._matched.get(key)
+        if known is None:
+            scored = (
+                (module_match(module, names, symbol, place, self._packages(symbol.place.repo)), symbol)
+                for symbol in self._table.named(names[-1])
+                if symbol.place.family == place.family and _ends_alike(symbol.path, names)
+            )
+            known = [(score, symbol) for score, symbol in scored if score]
+            if self._table.has_read(names[-1:]):
+                self._matched[key] = known
+        return known
+
     def _files(self, target: Target, place: FilePlace) -> list[Resolved]:
         """Return the file of a module that is named itself, in a language in which a file is a module."""
-        if target.origin != "import" or place.family != "python" or "|" in target.module:
+        if target.origin != "import" or "|" in target.module:
             return []
-        module = ".".join(filter(None, (target.module, *target.names)))
+        if place.family == "python":
+            module = ".".join(filter(None, (target.module, *target.names)))
+        else:
+            module = meant_file(target.module)
+        if not module:
+            return []
         return [Resolved(found, CONFIDENCE["import"], "import") for found in self._table.module(module)]
 
     def _passed_on(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Look in the modules whose every name the module passes on."""
-        for star in self._table.named("*"):
-            source = star.definition.type
-            if depth <= _MAX_DEPTH and source is not None and match(target.module, ("*",), star) >= SUFFIX:
-                found = self._target(replace(source, names=target.names), star.place, depth + 1)
-                if found:
-                    return found
+        if depth > _MAX_DEPTH:
+            return []
+        for source, at in self._stars_of(target.module, place):
+            found = self._target(replace(source, names=target.names), at, depth + 1)
+            if found:
+                return found
         return []
+
+    def _stars_of(self, module: str, place: FilePlace) -> list[tuple[Target, FilePlace]]:
+        """Return the modules whose every name a module passes on, and where it says so."""
+        key = (module, place.repo)
+        if key not in self._stars and self._table.has_read(("*",)):
+            self._stars[key] = [
+                (star.definition.type, star.place)
+                for star in self._table.named("*")
+                if star.definition.type is not None
+                and module_match(module, ("*",), star, place, self._packages(star.place.repo)) >= SUFFIX
+            ]
+        return self._stars.get(key, [])
 
     def _by_name(self, names: Sequence[str], place: FilePlace, depth: int) -> list[Resolved]:
         is_member = names[0] == UNKNOWN
@@ -191,12 +242,13 @@ class Resolver:
             for symbol in self._table.named(first)
             if symbol.place.family == place.family
             and symbol.place.repo == place.repo
-            and (len(symbol.path) > 1) == is_member
+            and ((len(symbol.path) > 1) == is_member or _is_global(symbol))
         ]
         if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
             here = [Resolved(symbol, _BUILTIN_MEMBER / len(found), "name") for symbol in found[:_MAX_BY_NAME]]
             return self._follow(here, rest, depth) if rest else here
-        paths = {(symbol.place.path, symbol.path) for symbol in found}
+        # A module or class of Ruby may be opened in several files.
+        paths = {("" if _is_global(symbol) else symbol.place.path, symbol.path) for symbol in found}
         if len(paths) == 1:
             here = [Resolved(symbol, CONFIDENCE["unique_name"], "unique_name") for symbol in found]
         else:
@@ -215,11 +267,11 @@ class Resolver:
                 # What a struct or variant holds without a name.
                 found = [inner for item in found for inner in self._inside(item, depth)]
                 continue
-            types = [owner for item in found for owner in self._types(item, depth)]
+            types = _distinct(owner for item in found for owner in self._types(item, depth))
             if name == SUPER:
                 found = [parent for owner in types for parent in self._parents(owner, depth)]
                 continue
-            members = [member for owner in types for member in self._members(owner, name, depth)]
+            members = _distinct(member for owner in types for member in self._members(owner, name, depth))
             if not members and types and index < len(names) - 1 and name in ELEMENT_MEMBERS.get(_family(types), ()):
                 found = [replace(owner, confidence=owner.confidence * _ELEMENT) for owner in types]
                 continue
@@ -301,7 +353,7 @@ class Resolver:
         own = [
             replace(owner, symbol=found)
             for found in self._table.named(name)
-            if found.path[-2:] == tail and _is_same_type(found, symbol)
+            if found.path[-2:] == tail and found.is_member and _is_same_type(found, symbol)
         ]
         if own or level > _MAX_DEPTH:
             return own
@@ -321,6 +373,23 @@ class Resolver:
             for parent in found
             if parent.symbol != owner.symbol
         ]
+
+
+def _distance(item: Resolved, written: WrittenReference) -> tuple[bool, bool, int]:
+    """Return how far a definition is: of equal names in a file, the last one before the reference is the nearest."""
+    symbol, line = item.symbol, written.reference.line
+    here = symbol.place == written.place
+    after = symbol.definition.line > line
+    return not here, here and after, abs(symbol.definition.line - line) if here else 0
+
+
+def _distinct(found: Iterable[Resolved]) -> list[Resolved]:
+    """Return each definition once, and not more than are worth following."""
+    unique: dict[tuple[str, str, int, Names], Resolved] = {}
+    for item in found:
+        place, definition = item.symbol.place, item.symbol.definition
+        unique.setdefault((place.repo, place.path, definition.line, definition.path), item)
+    return list(unique.values())[:_MAX_FOLLOWED]
 
 
 def _family(found: Sequence[Resolved]) -> str:
@@ -343,6 +412,10 @@ def _crate(place: FilePlace) -> str:
     return place.path.rpartition("/src/")[0]
 
 
+def _is_global(symbol: DefinedSymbol) -> bool:
+    return symbol.place.family == "ruby" and symbol.definition.name[:1].isupper()
+
+
 def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
     """Return whether a member belongs to a type: in its file, or in a file that may add to it."""
     if member.place == type_.place:
@@ -351,4 +424,7 @@ def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
         return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
     if member.place.family == "rust" and _crate(member.place) != _crate(type_.place):
         return False
-    return member.place.family in {"rust", "c", "c#", "ruby"} and member.place.repo == type_.place.repo
+    if member.place.family == "c#":
+        return member.place.repo == type_.place.repo and member.place.package == type_.place.package
+    may_add = member.is_extension or member.place.family in {"rust", "c", "ruby"}
+    return may_add and member.place.repo == type_.place.repo

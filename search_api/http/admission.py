@@ -32,6 +32,8 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
         "POST /search-code": "search",
         "POST /diff-search": "search",
         "GET /symbols/versions": "search",
+        "GET /symbols": "search",
+        "POST /graph": "search",
         "GET /symbols/history": "search",
         "GET /repos": "search",
         "POST /repos": "index",

@@ -55,7 +55,7 @@ def add_relations(server: MCPServer[Any], backend: Backend, principal: Callable[
         kinds: Annotated[list[str] | None, Field(description="Kinds of edges; the default is all")] = None,
         direction: Annotated[str, Field(description="in, out or both")] = "in",
         depth: Annotated[int, Field(description="How many edges to follow", ge=1, le=MAX_DEPTH)] = 1,
-        repo: Annotated[str | None, Field(description="Only references in this repository")] = None,
+        repo: Annotated[str | None, Field(description="Only this repository")] = None,
         language: Annotated[str | None, Field(description="Only references in this language")] = None,
         path: Annotated[str | None, Field(description="Only references in paths that match this glob")] = None,
         ref: Annotated[str | None, Field(description=REF)] = None,

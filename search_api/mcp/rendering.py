@@ -9,7 +9,8 @@ from codequarry.search_api.answers.file_text import FileText
 from codequarry.search_api.answers.freshness import NOT_REFRESHED, Freshness
 from codequarry.search_api.answers.hits import Hit, HitVariant, HitVersion, SearchAnswer
 from codequarry.shared.control_characters import visible_line
-from codequarry.shared.model import COMMIT_DOCUMENTS
+from codequarry.shared.long_lines import shorten_lines
+from codequarry.shared.model import COMMIT_DOCUMENTS, ChangedTogether, FileOwner
 
 # Longer hits are truncated, with a note on how to read the rest. Chunks are seldom longer.
 MAX_HIT_LINES = 80
@@ -36,6 +37,11 @@ class CodePlace:
     commit_author: str | None
     commit_date: str | None
     commit_message: str | None
+    last_modified_commit: str | None
+    file_history_length: int | None
+    co_change_files: tuple[ChangedTogether, ...]
+    owners: tuple[FileOwner, ...]
+    code_owners: tuple[str, ...]
     versions: Annotated[tuple[HitVersion, ...] | None, LEFT_OUT_IF_NONE] = None
     variants: Annotated[tuple[HitVariant, ...] | None, LEFT_OUT_IF_NONE] = None
 
@@ -71,10 +77,15 @@ def _place(hit: Hit) -> CodePlace:
         score=hit.score,
         ref=hit.ref,
         commit=hit.commit,
-        text=hit.text,
+        text=shorten_lines(hit.text),
         commit_author=hit.commit_author,
         commit_date=hit.commit_date,
         commit_message=hit.commit_message,
+        last_modified_commit=hit.last_modified_commit,
+        file_history_length=hit.file_history_length,
+        co_change_files=hit.co_change_files,
+        owners=hit.owners,
+        code_owners=hit.code_owners,
         versions=hit.versions,
         variants=hit.variants,
     )
@@ -103,19 +114,23 @@ def _state(entry: Freshness) -> str:
 
 
 def _render_hit(hit: Hit) -> str:
-    lines = _lines(hit.text)
+    lines = _lines(shorten_lines(hit.text))
     head = visible_line(f"{hit.repo} {hit.path}:{hit.start_line}-{hit.end_line}")
     if hit.symbol_type in COMMIT_DOCUMENTS:
         head = _commit_head(hit)
+    elif hit.derived:
+        head += f"  {hit.symbol_type} {hit.symbol_kind or 'derived'}"
     elif symbol := _symbol(hit):
         head += f"  {hit.symbol_type} {visible_line(symbol)}"
     shown = lines[:MAX_HIT_LINES]
     if len(lines) > len(shown):
         more = f"… {len(lines) - len(shown)} more lines"
         shown.append(
-            more if hit.symbol_type in COMMIT_DOCUMENTS else f"{more}: read_file from {hit.start_line + len(shown)}"
+            more
+            if hit.derived or hit.symbol_type in COMMIT_DOCUMENTS
+            else f"{more}: read_file from {hit.start_line + len(shown)}"
         )
-    return "\n".join((f"{head}  ({hit.score:.2f})", *_render_versions(hit), *shown))
+    return "\n".join((f"{head}  ({hit.score:.2f})", *_render_details(hit), *shown))
 
 
 def _commit_head(hit: Hit) -> str:
@@ -127,8 +142,10 @@ def _commit_head(hit: Hit) -> str:
     return visible_line(f"{head}  {hit.commit_message}" if hit.path and hit.commit_message else head)
 
 
-def _render_versions(hit: Hit) -> Iterator[str]:
-    """Yield the versions that have a hit's text, and those that have another one, if several were searched."""
+def _render_details(hit: Hit) -> Iterator[str]:
+    """Yield the best part of a long hit, and which of the searched versions have its text or another one."""
+    if hit.stride_info and hit.stride_info.start_line:
+        yield f"Best part: lines {hit.stride_info.start_line}-{hit.stride_info.end_line}"
     if hit.versions is not None:
         yield f"In: {_names(hit.versions)}"
     for variant in (hit.variants or ())[:MAX_VARIANTS]:
@@ -147,7 +164,9 @@ def _symbol(hit: Hit) -> str | None:
 def render_file(file: FileText) -> str:
     """Return a file's lines with their numbers."""
     width = len(str(file.end_line))
-    numbered = [f"{number:>{width}}  {line}" for number, line in enumerate(_lines(file.text), file.start_line)]
+    numbered = [
+        f"{number:>{width}}  {line}" for number, line in enumerate(_lines(shorten_lines(file.text)), file.start_line)
+    ]
     place = visible_line(f"{file.repo} {file.path}:{file.start_line}-{file.end_line} of {file.total_lines}")
     return "\n".join((f"{place} at {file.ref} {file.commit[:12]}", *numbered))
 

@@ -45,7 +45,7 @@ same ref. Returns the first 400 lines unless you pass start_line and end_line; a
 MAX_FILE_LINES = 400
 
 _TYPE = "Search commits instead of code: commit (messages) or diff (added and removed lines)"
-_SINCE = "First day of commits, such as 2024-05-31; only with type"
+_SINCE = "First day of the last change of the file, such as 2024-05-31; with type, of the commits"
 _REFS = (
     "An indexed branch, tag, pull/12 or commit, workspace:/path, or a pattern such as release/*, or * for every "
     "version; the default is the default branch"
@@ -74,9 +74,9 @@ def create_server(backend: Backend, indexer: Indexer) -> MCPServer[Any]:
         path: Annotated[str | None, Field(description="Only paths that match this glob, such as src/**/*.py")] = None,
         ref: Annotated[str | None, Field(description=_REFS)] = None,
         type: Annotated[str | None, Field(description=_TYPE)] = None,
-        author: Annotated[str | None, Field(description="Part of an author's name; only with type")] = None,
+        author: Annotated[str | None, Field(description="Part of a name: who last changed the file")] = None,
         since: Annotated[str | None, Field(description=_SINCE)] = None,
-        until: Annotated[str | None, Field(description="Last day of commits; only with type")] = None,
+        until: Annotated[str | None, Field(description="Last such day")] = None,
         top_k: Annotated[int, Field(description="Maximum number of results", ge=1, le=50)] = 10,
         index: Annotated[bool, Field(description=_INDEX)] = False,
     ) -> Annotated[CallToolResult, CodePlaces]:

@@ -12,8 +12,10 @@ from codequarry.shared.model import COMMIT_DOCUMENTS, CommitDocument, CommitFilt
 CODE = "code"
 TYPES: tuple[str, ...] = (CODE, *COMMIT_DOCUMENTS)
 TYPE, AUTHOR, SINCE, UNTIL = "type", "author", "since", "until"
-# The filters that have a meaning only for commits.
-OF_COMMITS: tuple[str, ...] = (AUTHOR, SINCE, UNTIL)
+# Filters on commits: of documents of commits the commit itself, of code the last commit that touched the file.
+# The same filters by the names of the fields of a hit; a date means that day.
+COMMIT_AUTHOR, COMMIT_DATE = "commit_author", "commit_date"
+OF_COMMITS: tuple[str, ...] = (AUTHOR, SINCE, UNTIL, COMMIT_AUTHOR, COMMIT_DATE)
 DAY_FORMS = "2024-05-31, today, yesterday, or a number of days, weeks, months or years ago, as in '2 weeks ago' or 2w"
 _EPOCH = date(1970, 1, 1)
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
@@ -38,9 +40,6 @@ def asked_commits(
 ) -> AskedCommits:
     """Combine the values of the filters; raise UsageError or UnknownName for a value or combination without meaning."""
     documents = _documents(types)
-    given = {AUTHOR: (*authors, *excluded_authors), SINCE: since, UNTIL: until}
-    if not documents and (name := next((name for name, values in given.items() if values), "")):
-        raise UsageError(f"the filter '{name}' applies to commits; add type:commit or type:diff")
     today = today or datetime.now(UTC).date()
     filters = CommitFilters(
         tuple(form for author in authors for form in searched_forms(author)),

@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from codequarry.search_api.query.commit_filters import AUTHOR, DAY_FORMS, OF_COMMITS, SINCE, TYPE, TYPES, UNTIL
+from codequarry.search_api.query.commit_filters import (
+    AUTHOR,
+    COMMIT_AUTHOR,
+    COMMIT_DATE,
+    DAY_FORMS,
+    OF_COMMITS,
+    SINCE,
+    TYPE,
+    TYPES,
+    UNTIL,
+)
 from codequarry.search_api.query.request_body import MAX_VALUE_CHARACTERS, NULL, storable
 from codequarry.search_api.query.version_query import SpecifierKind
 from codequarry.shared.errors import UnknownName, UsageError
@@ -31,9 +41,12 @@ FILTER_NOTES = {
     "commit; or a pattern, and * for every version but working trees",
     "commit": "an indexed commit: the full hash or at least its first 7 digits",
     TYPE: "code (the default), or documents of commits instead: commit (messages) or diff (changed lines)",
-    AUTHOR: "any part of the name or e-mail address of a commit's author; only with type commit or diff",
-    SINCE: f"the first day (UTC) of commits: {DAY_FORMS}; only with type commit or diff",
-    UNTIL: "the last day (UTC) of commits, in the same forms as since; only with type commit or diff",
+    AUTHOR: "any part of the name or e-mail address of the author of a commit: for code, of the last one that touched "
+    "the file",
+    SINCE: f"the first day (UTC) of such commits: {DAY_FORMS}",
+    UNTIL: "the last day (UTC) of such commits, in the same forms as since",
+    COMMIT_AUTHOR: "the same as author",
+    COMMIT_DATE: "the day (UTC) of such commits, in the same forms as since",
     "language": "lower case; config also matches yaml, json, toml, ini and properties",
 }
 

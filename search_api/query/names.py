@@ -92,5 +92,6 @@ def find_paths(text: str) -> tuple[str, ...]:
 
 
 def symbol_queries(names: Iterable[Name]) -> tuple[str, ...]:
-    """Return the lower-case names to look up in the symbol channel."""
-    return tuple({name.last.lower(): None for name in names})
+    """Return the lower-case names to look up in the symbol channel; keys of configuration are also found in full."""
+    looked_up = (part.lower() for name in names for part in (name.last, name.qualified))
+    return tuple(dict.fromkeys(looked_up))

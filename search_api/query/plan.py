@@ -1,5 +1,6 @@
 """The query plan, made before any engine is queried: words, names, paths and filters."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,12 +23,21 @@ _KIND_WORDS: dict[KindOfFile, str] = {
     "config": "yaml yml toml json ini dockerfile makefile docker ci workflow pipeline build packaging dependencies",
     "lock": "lock lockfile",
 }
+# A question for whole files: "which file parses cookies", "the module that opens sockets", "the file for locks".
+_FILE_QUESTION = re.compile(
+    r"\b(?:which|what)\s+(?:\w+\s+)?(?:files?|modules?|scripts?)\b"
+    r"|\b(?:files?|modules?|scripts?)\s+(?:that|which|where|with|for|responsible)\b",
+    re.IGNORECASE,
+)
 KIND_WORDS = {kind: frozenset(words.split()) for kind, words in _KIND_WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A parsed request. ``text`` is the text to embed; ``words`` are all its plain words, lower-case."""
+    """A parsed request. ``text`` is the text to embed; ``words`` are all its plain words, lower-case.
+
+    ``asks_for_files`` is set if the query asks for whole files, which their summaries answer best.
+    """
 
     request: SearchRequest
     selection: Selection
@@ -39,6 +49,7 @@ class QueryPlan:
     words: frozenset[str]
     kinds_asked: frozenset[KindOfFile]
     has_words: bool = True
+    asks_for_files: bool = False
 
     @property
     def lists_commits(self) -> bool:
@@ -77,6 +88,7 @@ def make_plan(request: SearchRequest) -> QueryPlan:
         words=words,
         kinds_asked=frozenset(_kinds_asked(words)),
         has_words=bool(parsed.text),
+        asks_for_files=bool(_FILE_QUESTION.search(text)),
     )
 
 

@@ -40,7 +40,7 @@ class DefinitionsRequest:
 class GraphRequest:
     """A symbol, the symbols of a chunk, or a file, whose neighbours are asked for.
 
-    ``filters`` select the versions, and the repositories, paths and languages of the places (``from``). ``kinds`` are
+    ``filters`` select the repositories and versions, and the paths and languages of the places (``from``). ``kinds`` are
     those of the edges, all if it is empty. ``direction`` ``in`` asks for edges to the symbol, ``out`` for others.
     """
 

@@ -6,6 +6,8 @@ from fnmatch import fnmatchcase
 
 from codequarry.search_api.query.commit_filters import (
     AUTHOR,
+    COMMIT_AUTHOR,
+    COMMIT_DATE,
     OF_COMMITS,
     SINCE,
     TYPE,
@@ -77,7 +79,12 @@ def _commits(filters: FilterValues, wanted: Terms, excluded: Terms) -> AskedComm
     if name := next((name for name in (TYPE, SINCE, UNTIL) if name in excluded), ""):
         raise UsageError(f"'-{name}:' excludes nothing; name what to search instead")
     types, since, until = ((*filters.get(name, ()), *wanted.get(name, ())) for name in (TYPE, SINCE, UNTIL))
+    days = filters.get(COMMIT_DATE, ())
+    if len(days) > 1:
+        raise UsageError(f"the filter '{COMMIT_DATE}' takes one day; use since and until for several")
+    since, until = (*since, *days), (*until, *days)
     authors = _both(filters.get(AUTHOR, ()), wanted.get(AUTHOR, ()))
+    authors = _both(authors, filters.get(COMMIT_AUTHOR, ()))
     return asked_commits(types, authors, excluded.get(AUTHOR, ()), since, until)
 
 

@@ -79,9 +79,15 @@ def _defines(chunk: Chunk, name: Name) -> float:
     if not fit:
         among = max((_same_name(defined, name.last) for defined in chunk.defines), default=0.0)
         fit = among * (MEMBER if chunk.symbol_name else ONE_OF_SEVERAL)
-    if fit and name.scope and not _in_scope(chunk, name.scope):
+    if fit and name.scope and not _defines_in_full(chunk, name) and not _in_scope(chunk, name.scope):
         fit *= WRONG_SCOPE
     return fit
+
+
+def _defines_in_full(chunk: Chunk, name: Name) -> bool:
+    """Return whether the chunk defines the name with its scope, as keys of configuration are: ``server.port``."""
+    wanted = name.qualified.lower()
+    return any(defined.lower() == wanted for defined in chunk.defines)
 
 
 def _is_named(chunk: Chunk, asked: str) -> float:

@@ -76,7 +76,9 @@ ScoredChunks = dict[str, tuple[float, Chunk]]
 def _hits(engine: SearchEngine, plan: QueryPlan, found: Located, vector: Vector | None) -> dict[str, ScoredChunks]:
     recall = engine.store.recall(recall_query(plan, found.scope.snapshot, vector))
     hits: dict[str, ScoredChunks] = defaultdict(dict)
-    for item in ranked_matches(plan, recall)[:DEPTH]:
+    # A summary changes with its file: the declarations that changed are the differences.
+    code = [item for item in ranked_matches(plan, recall) if not item.candidate.chunk.is_summary]
+    for item in code[:DEPTH]:
         hits[item.candidate.chunk.repo][item.id] = (item.score, item.candidate.chunk)
     return hits
 

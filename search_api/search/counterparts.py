@@ -31,9 +31,10 @@ class Side:
     _lines: dict[str, Counter[str]] = field(default_factory=dict)
 
     def chunks(self, path: str) -> Sequence[Chunk]:
-        """Return the chunks of a file, or none if it does not exist."""
+        """Return the chunks that hold a file's text, or none if it does not exist."""
         if path not in self._chunks:
-            self._chunks[path] = self.store.chunks(self.view.snapshot(self.hidden), path, self.view.repo)
+            found = self.store.chunks(self.view.snapshot(self.hidden), path, self.view.repo)
+            self._chunks[path] = [chunk for chunk in found if not chunk.is_summary]
         return self._chunks[path]
 
     def text(self, path: str) -> str:

@@ -12,6 +12,7 @@ from codequarry.search_api.query.request import SearchRequest, parse_request
 from codequarry.search_api.ranking.score_fusion import SecondScores, blended, chunks_to_rescore
 from codequarry.search_api.ranking.scoring import Ranked, ResultPage, cut_page, has_match, rank
 from codequarry.search_api.ranking.second_stage import SecondStage
+from codequarry.search_api.search.code_owners import CodeOwners
 from codequarry.search_api.search.cursor import Cursor, Seal, decode_cursor, digest, encode_cursor, seal_key
 from codequarry.search_api.search.empty_answers import Emptiness, why_empty
 from codequarry.search_api.search.hits import explain, make_hit
@@ -98,6 +99,7 @@ class SearchEngine:
             lambda store: check_identity(store, embedder, settings.embedding.model),
             local_heads=LocalHeads(settings),
         )
+        self._code_owners = CodeOwners()
         self.deadline: Deadline | None = None
 
     def seen_by(self, principal: Principal) -> "SearchEngine":
@@ -264,7 +266,12 @@ class SearchEngine:
             repo = item.candidate.chunk.repo
             explanation = explain(item, recall) if plan.request.explain else None
             origin = found.repositories[repo].origin if repo in found.repositories else ""
-            yield make_hit(item, places[item.id], origin, explanation)
+            place = places[item.id]
+            is_code = not plan.selection.documents
+            owners = (
+                self._code_owners.of(place.chunk.path, place.view, self.store, found.scope.hidden) if is_code else ()
+            )
+            yield make_hit(item, place, origin, explanation, owners)
 
     def _why_empty(self, plan: QueryPlan, scope: VersionScope, states: Sequence[RepositoryState]) -> Emptiness:
         """Return why nothing was found; only empty answers pay for the round trip that looks for misspellings."""

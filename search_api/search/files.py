@@ -59,8 +59,8 @@ def read_file(
 
 
 def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
-    """Return the chunks of a file, or none if it is empty; raise NotIndexed if it was skipped or does not exist."""
-    chunks = store.chunks(seen.snapshot, path, seen.view.repo)
+    """Return the chunks that hold a file's text; raise NotIndexed if it was skipped or does not exist."""
+    chunks = [chunk for chunk in store.chunks(seen.snapshot, path, seen.view.repo) if not chunk.is_summary]
     if chunks:
         return chunks
     record = next(iter(store.files(seen.snapshot, [path])), None)
@@ -72,13 +72,29 @@ def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
 
 
 def join_lines(chunks: Sequence[Chunk]) -> list[str]:
-    """Return the lines of a file, each with its line feed, joined from chunks that may overlap."""
+    """Return the lines of a file, each with its line feed, joined from chunks that may overlap.
+
+    Where the text of a chunk is derived, the lines that it leaves out are blank.
+    """
+    if any(chunk.derived for chunk in chunks):
+        return _derived_lines(chunks)
     text = ""
     for chunk in sorted(chunks, key=lambda chunk: (chunk.start_char, -chunk.end_char)):
         if chunk.end_char > len(text):
             text += chunk.text[len(text) - chunk.start_char :]
     *whole, last = text.split("\n")
     return [line + "\n" for line in whole] + [last] * bool(last)
+
+
+def _derived_lines(chunks: Sequence[Chunk]) -> list[str]:
+    lines = ["\n"] * max(chunk.end_line for chunk in chunks)
+    for chunk in chunks:
+        first, last = chunk.start_line - 1, chunk.end_line - 1
+        shown = chunk.text.removesuffix("\n").split("\n")
+        for number, line in enumerate(shown, first):
+            # A cell of many lines may be in one line of its file.
+            lines[number if number <= last else last] = ("" if number <= last else lines[last]) + line + "\n"
+    return lines
 
 
 def _missing(store: RowReader, snapshot: Snapshot, repo: str, path: str) -> NotIndexed:

@@ -10,22 +10,32 @@ from codequarry.search_api.answers.json import adapter
 from codequarry.search_api.ranking.scoring import Ranked
 from codequarry.search_api.search.placement import HitPlacement
 from codequarry.search_api.versions.views import View
-from codequarry.shared.model import COMMIT_DOCUMENTS, Candidate, Chunk
+from codequarry.shared.filters import path_matches
+from codequarry.shared.model import COMMIT_DOCUMENTS, Candidate, Chunk, FileHistory
 from codequarry.shared.store.records import Recall
 from codequarry.shared.versions.commit_log import changed_path
 
-CHUNK_FIELDS: tuple[str, ...] = tuple(field.name for field in fields(CodeChunk))
+_OF_HISTORY = ("file_history_length", "file_history_is_partial", "co_change_files", "owners")
+CHUNK_FIELDS: tuple[str, ...] = tuple(field.name for field in fields(CodeChunk) if field.name not in _OF_HISTORY)
+NO_HISTORY = FileHistory(0)
 # Explanations show enough digits to add up.
 EXPLAIN_DIGITS = 4
 
 
-def make_hit(item: Ranked, placement: HitPlacement, origin: str, explanation: Explanation | None) -> Hit:
+def make_hit(
+    item: Ranked,
+    placement: HitPlacement,
+    origin: str,
+    explanation: Explanation | None,
+    code_owners: tuple[str, ...] = (),
+) -> Hit:
     """Return a hit: its public fields in the first version that has its text, its score, URL and other versions."""
     return adapter(Hit).validate_python(
         {
             "score": item.score,
             **_versioned_fields(placement.chunk, placement.view, origin),
             "is_stride": item.candidate.is_stride,
+            "code_owners": code_owners,
             "rerank_score": item.blend.rerank_score if item.blend else None,
             "versions": placement.versions,
             "variants": placement.variants,
@@ -56,7 +66,8 @@ def _versioned_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str,
     if chunk.symbol_type in COMMIT_DOCUMENTS:
         return _commit_fields(chunk, view, origin)
     return {
-        **_fields(chunk),
+        **_fields(_visible(chunk, view)),
+        "introduced_commit": chunk.last_modified_commit,
         "ref": view.ref.name if view else None,
         "branch": view.branch if view else None,
         "commit": view.commit if view else None,
@@ -72,6 +83,7 @@ def _commit_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str, An
         shown = replace(shown, commit_message=None)
     return {
         **_fields(shown),
+        "introduced_commit": None,
         "ref": view.ref.name if view else None,
         "branch": view.branch if view else None,
         "commit": chunk.blob,
@@ -79,8 +91,30 @@ def _commit_fields(chunk: Chunk, view: View | None, origin: str) -> dict[str, An
     }
 
 
+def _visible(chunk: Chunk, view: View | None) -> Chunk:
+    """Return a chunk whose history says nothing about files that the caller may not see."""
+    if view is not None and not view.allowed:
+        return chunk
+    history = chunk.file_history
+    if history is not None and history.changes_with:
+        allowed = view.allowed if view else ()
+        seen = tuple(
+            other for other in history.changes_with if any(path_matches(globs, other.path) for globs in allowed)
+        )
+        history = replace(history, changes_with=seen)
+    # A message tells about all files of its commit, of which this caller sees only some.
+    return replace(chunk, commit_message=None, file_history=history)
+
+
 def _fields(chunk: Chunk) -> dict[str, Any]:
-    return {name: getattr(chunk, name) for name in CHUNK_FIELDS}
+    history = chunk.file_history or NO_HISTORY
+    return {
+        **{name: getattr(chunk, name) for name in CHUNK_FIELDS},
+        "file_history_length": history.commits or None,
+        "file_history_is_partial": history.is_partial,
+        "co_change_files": history.changes_with,
+        "owners": history.owners,
+    }
 
 
 def chunk_url(origin: str, view: View, chunk: Chunk) -> str | None:

@@ -10,7 +10,7 @@ from codequarry.shared.embedding.port import Embedder
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The cosine (-1 to 1) of a query and a document's nearest ``window``; ``query_cut`` means the query was cut."""
+    """The cosine (-1 to 1) of a query and a document's nearest ``window``; ``query_cut`` if the query was cut."""
 
     similarity: float
     windows: int

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from threading import Event
 
-from codequarry.shared.embedding.embeddings_api import ApiCredentials, EmbeddingsApi
+from codequarry.shared.embedding.embeddings_api import EmbeddingsApi
+from codequarry.shared.embedding.model_api import ApiCredentials
 from codequarry.shared.embedding.retries import Patience
 from codequarry.shared.errors import EmbedderUnavailable, EmbeddingError
 from codequarry.shared.liveness.pulse import Silent, pulse_of

@@ -11,7 +11,15 @@ import numpy as np
 from codequarry.shared.arrays import Matrix, Vector
 from codequarry.shared.embedding.folder import ModelFolder
 from codequarry.shared.embedding.port import Window
-from codequarry.shared.embedding.strides import cut, document_suffix, normalised, stride_shape, well_formed
+from codequarry.shared.embedding.strides import (
+    context_window,
+    cut,
+    document_suffix,
+    mean_of_windows,
+    normalised,
+    stride_shape,
+    well_formed,
+)
 from codequarry.shared.errors import EmbeddingError, UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
@@ -32,11 +40,7 @@ class OnnxEmbedder:
         for package in _PACKAGES:
             if importlib.util.find_spec(package) is None:
                 raise EmbeddingError(f"model '{folder.name}' needs {package}; run `{INSTALL_HINT}`")
-        limit = settings.context_window or folder.max_tokens
-        if limit > folder.max_tokens:
-            raise UsageError(
-                f"[embedding] context_window = {limit}: model '{folder.name}' reads {folder.max_tokens} tokens"
-            )
+        limit = context_window(settings, folder.max_tokens, folder.name) or folder.max_tokens
         if settings.dimensions:
             raise UsageError(f"[embedding] dimensions is for servers; model '{folder.name}' runs on this machine")
         self._folder = folder
@@ -68,9 +72,12 @@ class OnnxEmbedder:
 
     def windows(self, text: str) -> list[Window]:
         """Cut a text into windows that leave room for the prefix and the special tokens."""
+        return self._windows(self._document_prefix, text)
+
+    def _windows(self, prefix: str, text: str) -> list[Window]:
         text = well_formed(text)
-        encoding = self._load().counter.encode(self._document_prefix + text)
-        shift = len(self._document_prefix)
+        encoding = self._load().counter.encode(prefix + text)
+        shift = len(prefix)
         offsets = [
             (max(0, start - shift), end - shift)
             for (start, end), special in zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
@@ -83,9 +90,9 @@ class OnnxEmbedder:
         return self._embed([self._document_prefix + text for text in texts])
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query."""
-        vector: Vector = self._embed([self._query_prefix + text])[0]
-        return vector
+        """Return the vector of a query; of a query longer than the window, the mean of its windows' vectors."""
+        windows = self._windows(self._query_prefix, text)
+        return mean_of_windows(self._embed([self._query_prefix + window.text for window in windows]))
 
     def close(self) -> None:
         """Release the memory."""

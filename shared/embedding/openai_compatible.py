@@ -10,22 +10,29 @@ import numpy as np
 
 from codequarry.shared.addresses import is_loopback
 from codequarry.shared.arrays import Matrix, Vector
-from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint, RefusedText, split_account
+from codequarry.shared.embedding.embeddings_api import EmbeddingsApi, Endpoint
 from codequarry.shared.embedding.interactive_requests import InteractiveRequests
+from codequarry.shared.embedding.model_api import RefusedText, split_account
 from codequarry.shared.embedding.port import Window
 from codequarry.shared.embedding.request_threads import run_abandonable
 from codequarry.shared.embedding.responses import read_vectors
 from codequarry.shared.embedding.retries import Patience, for_queries
-from codequarry.shared.embedding.strides import StrideShape, cut, document_suffix, normalised, stride_shape, well_formed
+from codequarry.shared.embedding.server_model import dimension_of, given, name_of, strides_of
+from codequarry.shared.embedding.strides import cut, mean_of_windows, normalised, well_formed
 from codequarry.shared.embedding.tokens import count_tokens, pieces
-from codequarry.shared.errors import EmbeddingError, TextsRejected, UsageError
+from codequarry.shared.errors import EmbeddingError, TextsRejected
 from codequarry.shared.known_models import Api, KnownModel
 from codequarry.shared.settings.config import EmbeddingSettings
+from codequarry.shared.telemetry.logs import logger
+
+_log = logger(__name__)
 
 # Every model accepts this text; if a server refuses it, the other texts are not to blame.
 _HARMLESS = "text"
 # Most models add a token before and a token after a text.
 _SPECIAL_TOKENS = 2
+# A text of fewer tokens fits every model, so a server that refuses it refuses its content.
+_SHORT_TOKENS = 128
 # The traits of a server that is not in the table of models.
 _COMPATIBLE = Api(base_url="")
 
@@ -53,13 +60,13 @@ class OpenAICompatibleEmbedder:
     ) -> None:
         """Prepare the requests; ``interactive`` limits the wait for the dimension because a client is waiting."""
         traits = (known.api if known else None) or _COMPATIBLE
-        self._dimension = _dimension(settings, known)
-        self._name = _name(settings, known, self._dimension)
-        self._shape = _shape(settings, known)
-        self._query_prefix = _given(settings.query_prefix, known.query_prefix if known else "")
-        self._document_prefix = _given(settings.document_prefix, known.document_prefix if known else "")
-        self._query_type = _given(settings.query_input_type, known.query_input_type if known else "")
-        self._document_type = _given(settings.document_input_type, known.document_input_type if known else "")
+        self._dimension = dimension_of(settings, known)
+        self._name = name_of(settings, known, self._dimension)
+        self._shape = strides_of(settings, known)
+        self._query_prefix = given(settings.query_prefix, known.query_prefix if known else "")
+        self._document_prefix = given(settings.document_prefix, known.document_prefix if known else "")
+        self._query_type = given(settings.query_input_type, known.query_input_type if known else "")
+        self._document_type = given(settings.document_input_type, known.document_input_type if known else "")
         self._patience = patience or Patience(settings.max_retries, settings.timeout_seconds)
         self._concurrency = settings.concurrency
         self._most_tokens = settings.batch_tokens
@@ -74,6 +81,7 @@ class OpenAICompatibleEmbedder:
         self._interactive = InteractiveRequests(self._api, base_url, credentials)
         self._lock = threading.Lock()
         self._accepts = False
+        self._noted = False
         self._is_interactive = interactive
 
     @property
@@ -93,16 +101,16 @@ class OpenAICompatibleEmbedder:
         return not is_loopback(urlsplit(self._endpoint.base_url).hostname or "")
 
     @property
-    def max_tokens(self) -> int | None:
-        """``context_window``, or the window of a known model, or None if neither is given."""
-        return self._shape.limit if self._shape else None
+    def max_tokens(self) -> int:
+        """``context_window``, or the window of a known model, or the usual window of models on servers."""
+        return self._shape.limit
 
     def windows(self, text: str) -> list[Window]:
         """Cut a text by a cautious estimate of its tokens, because only the server has the tokenizer."""
-        offsets = pieces(text)
-        if self._shape is None:
-            return [Window(0, len(offsets), text)]
-        return cut(text, offsets, self._shape, len(pieces(self._document_prefix)) + _SPECIAL_TOKENS)
+        return self._windows(self._document_prefix, text)
+
+    def _windows(self, prefix: str, text: str) -> list[Window]:
+        return cut(text, pieces(text), self._shape, len(pieces(prefix)) + _SPECIAL_TOKENS)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """Return one row per text; if the server refuses texts, raise TextsRejected with the vectors of the others."""
@@ -118,15 +126,15 @@ class OpenAICompatibleEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query, with fewer retries and a shorter timeout than for documents."""
-        prefixed = well_formed(self._query_prefix + self.windows(text)[0].text)
-        if not prefixed:
+        prefix = self._query_prefix
+        prefixed = [well_formed(prefix + window.text) for window in self._windows(prefix, text)]
+        if not prefixed[0]:
             return np.zeros(self.dimension, dtype=np.float32)
         try:
-            rows = self._request([prefixed], self._query_type, client_waits=True)
+            rows = self._request(prefixed, self._query_type, client_waits=True)
         except RefusedText as error:
             raise EmbeddingError(f"{self._endpoint.base_url} refuses the query: {error}") from None
-        vector: Vector = normalised(rows)[0]
-        return vector
+        return mean_of_windows(normalised(rows))
 
     def close(self) -> None:
         """Close the connections; requests in progress fail, and their results are dropped."""
@@ -149,10 +157,12 @@ class OpenAICompatibleEmbedder:
                 raise EmbeddingError(
                     f"{self._endpoint.base_url} refuses every text: {error}; see [embedding] model and dimensions"
                 ) from None
-            if len(batch) == 1:
-                work.reasons[batch[0]] = str(error)
-                return
-            self._embed_halves(batch, work)
+            if len(batch) > 1:
+                self._embed_halves(batch, work)
+            elif isinstance(found := self._embed_parts(work.texts[batch[0]], error, work), RefusedText):
+                work.reasons[batch[0]] = str(found)
+            else:
+                work.vectors[batch[0]] = found
         else:
             work.vectors.update(zip(batch, rows, strict=True))
 
@@ -163,6 +173,37 @@ class OpenAICompatibleEmbedder:
         if not any(index in work.reasons for index in batch):
             # No text was refused, so the batch had too many texts.
             self._most_texts = min(self._most_texts, max(1, middle))
+
+    def _embed_parts(self, text: str, refusal: RefusedText, work: _Work) -> Vector | RefusedText:
+        """Return the mean of the vectors of both halves of a refused text, each halved in turn if it is refused.
+
+        A server may have a smaller window than is known here. Return the refusal of a text that is too short for that.
+        """
+        offsets = pieces(text)
+        if len(offsets) <= _SHORT_TOKENS or work.abandoned.is_set():
+            return refusal
+        middle = offsets[len(offsets) // 2][0]
+        vectors = []
+        for part in (text[:middle], text[middle:]):
+            try:
+                vectors.append(self._request([part], self._document_type, work=work)[0])
+            except RefusedText as error:
+                vector = self._embed_parts(part, error, work)
+                if isinstance(vector, RefusedText):
+                    return vector
+                vectors.append(vector)
+        self._note_small_window(len(offsets))
+        return mean_of_windows(normalised(np.stack(vectors)))
+
+    def _note_small_window(self, tokens: int) -> None:
+        if not self._noted:
+            self._noted = True
+            _log.warning(
+                "the embeddings server refuses long texts, which are embedded in parts; set [embedding] context_window "
+                "to the window of its model",
+                model=self._endpoint.model,
+                refused_tokens=tokens,
+            )
 
     def _takes_anything(self) -> bool:
         if not self._accepts:
@@ -186,31 +227,6 @@ class OpenAICompatibleEmbedder:
         self._accepts = True
         self._dimension = self._dimension or rows.shape[1]
         return rows
-
-
-def _dimension(settings: EmbeddingSettings, known: KnownModel | None) -> int | None:
-    if known is None or settings.dimensions is None:
-        return settings.dimensions or (known.dimension if known else None)
-    longest = max(known.dimension, *(known.api.dimensions if known.api else ()), 0)
-    if settings.dimensions > longest:
-        raise UsageError(f"[embedding] dimensions = {settings.dimensions}: '{known.name}' has at most {longest}")
-    return settings.dimensions
-
-
-def _name(settings: EmbeddingSettings, known: KnownModel | None, dimension: int | None) -> str:
-    name = known.name if known else settings.model
-    prefix = _given(settings.document_prefix, known.document_prefix if known else "")
-    input_type = _given(settings.document_input_type, known.document_input_type if known else "")
-    return (f"{name}-{dimension}" if dimension else name) + document_suffix(prefix, input_type)
-
-
-def _shape(settings: EmbeddingSettings, known: KnownModel | None) -> StrideShape | None:
-    window = settings.context_window or (known.window if known else None)
-    return stride_shape(window, settings) if window else None
-
-
-def _given(setting: str | None, otherwise: str) -> str:
-    return otherwise if setting is None else setting
 
 
 def batches(texts: Sequence[str], most_texts: int, most_tokens: int) -> Iterator[list[int]]:

@@ -9,11 +9,17 @@ from codequarry.shared.arrays import Matrix, Vector
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of a text that fits the model; offsets are in the model's tokens, end exclusive."""
+    """A part of a text that fits the model; offsets are in the model's tokens, end exclusive.
+
+    ``start_char`` is the first character of the part in the whole text, and ``characters`` their number; a text that
+    is repeated before the part does not count.
+    """
 
     start_token: int
     end_token: int
     text: str
+    start_char: int = 0
+    characters: int | None = None
 
 
 class Embedder(Protocol):
@@ -53,7 +59,7 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query; a text longer than the model reads is truncated."""
+        """Return the vector of a query; of a query longer than the model's window, the mean of its windows' vectors."""
         ...
 
     def close(self) -> None:

@@ -6,19 +6,23 @@ for special tokens, a prefix and a repeated head. An eighth is read twice, so th
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from codequarry.shared.arrays import Matrix
+from codequarry.shared.arrays import Matrix, Vector
 from codequarry.shared.embedding.port import Embedder, Window
 from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.errors import UsageError
 from codequarry.shared.settings.config import EmbeddingSettings
 
-# Strides leave an eighth of the window free, and neighbours share an eighth.
+# Strides leave an eighth of the window free, and neighbours share an eighth of the window: a seventh of a stride.
 _EIGHTH = 8
+_SEVENTH = 7
+
+
+NO_STRIDES = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,37 @@ class StrideShape:
 def stride_shape(max_tokens: int, settings: EmbeddingSettings) -> StrideShape:
     """Return the shape for a model that reads ``max_tokens``; raise UsageError for settings that cannot work."""
     window = settings.stride_window or max_tokens - max_tokens // _EIGHTH
-    overlap = max_tokens // _EIGHTH if settings.stride_overlap is None else settings.stride_overlap
+    overlap = window // _SEVENTH if settings.stride_overlap is None else settings.stride_overlap
     if window > max_tokens:
         raise UsageError(f"[embedding] stride_window = {window} is more than the model's window of {max_tokens} tokens")
     if overlap >= window:
         raise UsageError(f"[embedding] stride_overlap = {overlap} must be smaller than stride_window = {window}")
     return StrideShape(max_tokens, window, overlap)
+
+
+def context_window(settings: EmbeddingSettings, most: int | None, model: str) -> int | None:
+    """Return the window to use with a model that reads ``most`` tokens (None: any number).
+
+    Raise UsageError if the settings ask for more, or give strides to a model without a window.
+    """
+    asked = settings.context_window
+    if asked and most and asked > most:
+        raise UsageError(f"[embedding] context_window = {asked}: model '{model}' reads {most} tokens")
+    window = asked or most
+    if window is None and (settings.stride_window or settings.stride_overlap):
+        raise UsageError(
+            f"[embedding] stride_window and stride_overlap need context_window: model '{model}' reads texts of any "
+            "length, so no chunk is cut into strides"
+        )
+    return window
+
+
+def described_strides(max_tokens: int | None, settings: EmbeddingSettings) -> str:
+    """Return window, stride and overlap as an index records them, or ``none`` if texts of any length are read whole."""
+    if max_tokens is None:
+        return NO_STRIDES
+    shape = stride_shape(max_tokens, settings)
+    return f"{shape.limit}/{shape.window}/{shape.overlap}"
 
 
 def spans(tokens: int, shape: StrideShape, reserved: int = 0) -> list[tuple[int, int]]:
@@ -57,12 +86,13 @@ def spans(tokens: int, shape: StrideShape, reserved: int = 0) -> list[tuple[int,
 
 def cut(text: str, offsets: Sequence[tuple[int, int]], shape: StrideShape, reserved: int = 0) -> list[Window]:
     """Cut ``text``, keeping every character, at token boundaries; ``offsets`` are the character spans of its tokens."""
-    parts = spans(len(offsets), shape, reserved)
     last = len(offsets)
-    return [
-        Window(start, end, text[offsets[start][0] if start else 0 : offsets[end][0] if end < last else len(text)])
-        for start, end in parts
-    ]
+    windows = []
+    for start, end in spans(last, shape, reserved):
+        first = offsets[start][0] if start else 0
+        until = offsets[end][0] if end < last else len(text)
+        windows.append(Window(start, end, text[first:until], first, until - first))
+    return windows
 
 
 def strides(text: str, embedder: Embedder, head: str = "") -> list[Window]:
@@ -74,7 +104,7 @@ def strides(text: str, embedder: Embedder, head: str = "") -> list[Window]:
     windows = embedder.windows(head + text)
     if len(windows) == 1 or not _head_fits(head, embedder.max_tokens):
         return windows
-    return [windows[0], *(Window(later.start_token, later.end_token, head + later.text) for later in windows[1:])]
+    return [windows[0], *(replace(later, text=head + later.text) for later in windows[1:])]
 
 
 def _head_fits(head: str, max_tokens: int | None) -> bool:
@@ -93,6 +123,12 @@ def normalised(rows: ArrayLike) -> Matrix:
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     result: Matrix = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
     return result
+
+
+def mean_of_windows(rows: Matrix) -> Vector:
+    """Return the vector of a text from the vectors of its windows."""
+    mean: Vector = normalised(rows.mean(axis=0, keepdims=True))[0]
+    return mean
 
 
 def rounded(rows: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from codequarry.shared.arrays import Matrix, Vector
 from codequarry.shared.embedding.explanation import TokenExplanation
 from codequarry.shared.embedding.port import Window
-from codequarry.shared.embedding.strides import cut, document_suffix, stride_shape
+from codequarry.shared.embedding.strides import context_window, cut, document_suffix, stride_shape
 from codequarry.shared.embedding.token_pairs import explain_by_tokens
 from codequarry.shared.embedding.token_table import TokenTable
 from codequarry.shared.embedding.tokens import count_tokens
@@ -32,7 +32,8 @@ class TableEmbedder:
         self._folder, self._model, self._mend = folder, model, mend
         self._query_prefix = settings.query_prefix or ""
         self._document_prefix = settings.document_prefix or ""
-        self._shape = stride_shape(settings.context_window, settings) if settings.context_window else None
+        window = context_window(settings, None, model)
+        self._shape = stride_shape(window, settings) if window else None
         self._lock = threading.Lock()
         self._loaded: TokenTable | None = None
         if settings.dimensions and settings.dimensions != self.dimension:
@@ -63,7 +64,7 @@ class TableEmbedder:
     def windows(self, text: str) -> list[Window]:
         """Return the whole text as one window (its end in tokens is an estimate), or cut it to ``context_window``."""
         if self._shape is None:
-            return [Window(0, count_tokens(text), text)]
+            return [Window(0, count_tokens(text), text, 0, len(text))]
         spans = self._load().vocabulary.spans(self._document_prefix + text)
         shift = len(self._document_prefix)
         offsets = [(max(0, start - shift), end - shift) for start, end in spans if end > shift]

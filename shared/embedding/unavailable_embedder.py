@@ -38,7 +38,7 @@ class UnavailableEmbedder:
 
     def windows(self, text: str) -> list[Window]:
         """Return the whole text as one window."""
-        return [Window(0, count_tokens(text), text)]
+        return [Window(0, count_tokens(text), text, 0, len(text))]
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """Raise EmbedderUnavailable."""

@@ -15,7 +15,14 @@ from codequarry.shared.embedding.factory import open_embedder
 from codequarry.shared.embedding.port import Embedder
 from codequarry.shared.embedding.unavailable_embedder import UnavailableEmbedder
 from codequarry.shared.errors import CodequarryError, ModelMismatch, StoreError
-from codequarry.shared.index.identity import IDENTITY_KEY, OPTIONS, Identity, check_identity, read_identity
+from codequarry.shared.index.identity import (
+    IDENTITY_KEY,
+    OPTIONS,
+    Identity,
+    check_identity,
+    check_strides,
+    read_identity,
+)
 from codequarry.shared.known_models import DEFAULT
 from codequarry.shared.settings.config import EmbeddingSettings, SettingsModel
 from codequarry.shared.store.editions import Editions
@@ -59,13 +66,14 @@ def open_index(settings: SettingsModel, editions: Editions, *, interactive: bool
 
 
 def open_index_to_write(settings: SettingsModel, editions: Editions) -> OpenIndex:
-    """Open the active edition with the configured model; raise ModelMismatch if it was made with another model."""
+    """Open the active edition with the configured model; raise ModelMismatch if it has another model or strides."""
     embedder = open_settings_model(settings)
     try:
         edition, store = open_active(editions)
         if store:
             try:
                 check_identity(store, embedder, settings.embedding.model)
+                check_strides(store, embedder, settings.embedding)
             except ModelMismatch:
                 store.close()
                 raise

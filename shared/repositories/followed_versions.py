@@ -11,6 +11,7 @@ from codequarry.shared.catalog.repositories import Repository
 from codequarry.shared.errors import UsageError
 from codequarry.shared.jobs.job import JobRequest, Trigger
 from codequarry.shared.origins import identity_if_readable
+from codequarry.shared.settings.commentary import CommentarySettings
 from codequarry.shared.settings.config import SettingsModel
 from codequarry.shared.settings.triggers import RepositoryGroup, RepositorySettings, TokenReference
 from codequarry.shared.versions.head import Head
@@ -88,10 +89,11 @@ def version_request(
 
 
 def settings_for(settings: SettingsModel, origin: str, host: str) -> SettingsModel:
-    """Return the settings with the patterns and the token of one repository."""
+    """Return the settings with the patterns, the token and the permissions of one repository."""
     rules = rules_of(settings, origin)
     if rules is None:
         return settings
+    settings = with_permitted_commentary(settings, origin)
     scan, git = settings.scan, settings.git
     if isinstance(rules, RepositorySettings):
         include = scan.include if rules.include is None else rules.include
@@ -99,6 +101,17 @@ def settings_for(settings: SettingsModel, origin: str, host: str) -> SettingsMod
     if token := read_token(rules):
         git = git.model_copy(update={"tokens": {**git.tokens, host: token}})
     return settings.model_copy(update={"scan": scan, "git": git})
+
+
+def with_permitted_commentary(settings: SettingsModel, origin: str) -> SettingsModel:
+    """Return the settings without commentary if a repository has ``external_models = false``.
+
+    That is so even if the server of the language model is on this machine: it may pass on what it is sent.
+    """
+    rules = rules_of(settings, origin)
+    if rules is None or rules.external_models or not settings.commentary.enabled:
+        return settings
+    return settings.model_copy(update={"commentary": CommentarySettings()})
 
 
 def read_token(reference: TokenReference) -> SecretStr | None:

@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr, ValidationError, model_validator
 
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.known_models import resolve_model_folder
+from codequarry.shared.settings.commentary import CommentarySettings
 from codequarry.shared.settings.git import GitSettings
 from codequarry.shared.settings.index import HistorySettings, IndexingSettings, RetentionSettings
 from codequarry.shared.settings.queue import MetricsSettings, QueueSettings
@@ -104,10 +105,11 @@ class ScanSettings(Section):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     max_file_bytes: int = Field(default=1_000_000, ge=1)
-    skip_generated: bool = True
-    skip_vendored: bool = True
-    skip_minified: bool = True
+    skip_generated: bool = False
+    skip_vendored: bool = False
+    skip_minified: bool = False
     skip_lock_files: bool = True
+    skip_installed: bool = True
 
 
 class PathRule(Section):
@@ -127,6 +129,7 @@ class SettingsModel(Section):
     opensearch: OpenSearchSettings = OpenSearchSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     reranking: RerankingSettings = RerankingSettings()
+    commentary: CommentarySettings = CommentarySettings()
     chunking: ChunkingSettings = ChunkingSettings()
     languages: LanguageSettings = LanguageSettings()
     scan: ScanSettings = ScanSettings()

@@ -32,6 +32,9 @@ class HistorySettings(Section):
     )
     max_diff_files: int = Field(default=50, ge=1, description="a commit that changes more files has only its message")
     max_diff_lines: int = Field(default=500, ge=1, description="changed lines indexed per file of a commit")
+    file_commits: int = Field(
+        default=100_000, ge=0, le=10_000_000, description="newest commits read for the history of files; 0: off"
+    )
     emails: Literal["keep", "hash", "drop"] = Field(
         default="hash", description="e-mail addresses of authors; hash: only a search for the whole address finds them"
     )

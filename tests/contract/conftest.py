@@ -11,7 +11,19 @@ import pytest
 
 from codequarry.shared.arrays import Vector
 from codequarry.shared.identifiers import tokenize
-from codequarry.shared.model import INDEXED, Chunk, ChunkRow, FileRecord, Layer, Snapshot, StrideInfo, Tokens
+from codequarry.shared.model import (
+    INDEXED,
+    ChangedTogether,
+    Chunk,
+    ChunkRow,
+    FileHistory,
+    FileOwner,
+    FileRecord,
+    Layer,
+    Snapshot,
+    StrideInfo,
+    Tokens,
+)
 from codequarry.shared.store.embedded.store import EmbeddedStore
 from codequarry.shared.store.opensearch.store import OpenSearchStore
 from codequarry.shared.store.port import Store
@@ -142,12 +154,20 @@ def every_field() -> dict[str, object]:
         "kind_of_file": "test",
         "complexity_score": 2.5,
         "masked": True,
+        "derived": True,
+        "commentary": "Says what it does.",
+        "symbols": ("fetchAll", "urls"),
+        "relations": '[["fetchAll"],[],[[0,4,0,0,0,0]]]',
         "encoding": "latin-1",
         "commit_author": "Ada Lovelace",
         "commit_date": "2024-02-29T12:00:00Z",
         "commit_message": "Retry with backoff",
         "author": "ada lovelace <ada@example.com>",
         "commit_day": 19782,
+        "last_modified_commit": "c0ffee" * 6 + "c0ff",
+        "file_history": FileHistory(
+            12, True, (ChangedTogether("src/b'\"é.py", 7),), (FileOwner("Ada Lovelace", 0.75), FileOwner("Bob", 0.25))
+        ),
     }
     known = {field.name: field.default for field in fields(Chunk) if field.default is not MISSING}
     assert known.keys() - given.keys() == {"stride_info"}

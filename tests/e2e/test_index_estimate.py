@@ -38,7 +38,7 @@ def test_chunks_and_tokens_are_estimated_within_30_percent(make_repository, make
     assert estimated.files == done.files_changed
     assert estimated.chunks == pytest.approx(done.chunks_written, rel=0.3)
     assert estimated.tokens == pytest.approx(done.tokens, rel=0.3)
-    assert estimated.skipped["vendored"] == done.skipped["vendored"]
+    assert estimated.skipped["installed"] == done.skipped["installed"]
     assert estimated.skipped["binary"] == pytest.approx(done.skipped["binary"], rel=0.3)
     assert estimated.seconds > 0
     assert estimated.sampled <= estimating.SAMPLE_FILES + estimating.LARGEST_SHOWN
@@ -68,7 +68,7 @@ def test_nothing_is_written_to_the_store(make_repository, make_workshop):
 
 
 def test_the_largest_files_and_most_skipped_folders_are_named(make_repository, make_workshop):
-    files = varied(30) | {"big/one.py": "x = 1\n" * 3000, "vendor/a/b.go": "b", "vendor/c.go": "c"}
+    files = varied(30) | {"big/one.py": "x = 1\n" * 3000, "a/Pods/a/b.m": "b", "a/Pods/c.m": "c"}
     estimated = estimate(IndexRequest(make_repository(files=files).origin), make_workshop())
     path, size, chunks = estimated.largest_files[0]
     assert (path, size) == ("big/one.py", 18000)
@@ -76,7 +76,15 @@ def test_the_largest_files_and_most_skipped_folders_are_named(make_repository, m
     assert [size for _, size, _ in estimated.largest_files] == sorted(
         (size for _, size, _ in estimated.largest_files), reverse=True
     )
-    assert estimated.most_skipped_folders[:2] == (("node_modules", 9, "vendored"), ("vendor", 2, "vendored"))
+    assert estimated.most_skipped_folders[:2] == (("node_modules", 9, "installed"), ("a/Pods", 2, "installed"))
+
+
+def test_the_cost_of_code_that_others_or_programs_wrote_is_shown(make_repository, make_workshop):
+    files = {f"vendor/a/{number}.go": f"package a\n\nvar a{number} = {number}\n" for number in range(1200)}
+    files |= {"a_pb2.py": "x = 1\n", "b.py": "x = 2\n", "c.js": "a=1;" * 5000}
+    estimated = estimate(IndexRequest(make_repository(files=files).origin), make_workshop())
+    assert estimated.chunks_by_kind["vendored"] == pytest.approx(1200, rel=0.1)
+    assert (estimated.chunks_by_kind["generated"], estimated.chunks_by_kind["source"]) == (2, 1)
 
 
 def test_a_second_run_is_estimated_by_its_changes(make_repository, make_workshop):

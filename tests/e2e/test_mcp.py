@@ -17,6 +17,7 @@ from mcp.client.stdio import stdio_client
 FILES = {
     "src/retry.py": 'def retry_delay(attempt: int) -> float:\n    """Return seconds."""\n    return 2.0**attempt\n',
     "src/long.py": "".join(f"value_{number} = {number}\n" for number in range(1000)),
+    "src/user.py": "from retry import retry_delay\n\n\ndef user(value):\n    return retry_delay(value)\n",
     "data.bin": bytes(range(256)),
 }
 
@@ -68,7 +69,7 @@ def client(indexed: Any) -> Iterator[Any]:
 def test_the_tools_describe_themselves_to_an_agent(client: Any) -> None:
     listed = client.list_tools()
     tools = {tool.name: tool for tool in listed.tools}
-    assert set(tools) == {"search_code", "read_file", "symbol_history"}
+    assert set(tools) == {"search_code", "read_file", "find_symbol", "find_references", "symbol_history"}
     assert set(tools["search_code"].input_schema["properties"]) == {
         "query", "repo", "language", "path", "ref", "type", "author", "since", "until", "top_k", "index"
     }  # fmt: skip
@@ -93,6 +94,19 @@ def test_the_history_of_a_symbol_is_told_as_text_and_as_structure(client: Any, i
     assert "read_file" not in client.call_tool("symbol_history", name="retry_delay", limit=1).content[0].text
     refused = client.call_tool("symbol_history", name="x", repo="nope")
     assert refused.is_error and "'nope' is not indexed" in refused.content[0].text
+
+
+def test_definitions_and_references_are_told_as_text_and_as_structure(client: Any) -> None:
+    answer = client.call_tool("find_symbol", name="retry_delay")
+    assert answer.content[0].text.startswith("project src/retry.py:1-3  function retry_delay")
+    assert answer.structured_content["definitions"][0]["signature"].startswith("def retry_delay(attempt: int)")
+    answer = client.call_tool("find_references", name="retry_delay", kinds=["call"])
+    assert answer.content[0].text == "project src/user.py:5  user  call -> src/retry.py:1 retry_delay  (0.92)"
+    (edge,) = answer.structured_content["edges"]
+    assert (edge["from"]["symbol"], edge["to"]["symbol"], edge["found_by"]) == ("user", "retry_delay", "import")
+    assert "No reference" in client.call_tool("find_references", name="user").content[0].text
+    refused = client.call_tool("find_references", name="user", kinds=["calls"])
+    assert refused.is_error and "calls" in refused.content[0].text
 
 
 def commits(place: Any) -> list[str]:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.cutters import CUTTERS
 from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.chunking.pieces import Sizes
@@ -23,7 +24,7 @@ SAMPLES = {
     for path in sorted((Path(__file__).parents[1] / "unit/ingest/chunking/samples").iterdir())
     if path.is_file()
 }
-PATHS = [*sorted(SAMPLES), "panel.tsx", "a.yml", "a.txt", "a.rst", "a.unknown"]
+PATHS = [*sorted(SAMPLES), "panel.tsx", "a.txt", "a.unknown", ".env", "tsconfig.json", "a.pls"]
 SIZES = st.sampled_from(
     [
         Sizes.of(ChunkingSettings()),
@@ -35,7 +36,9 @@ SIZES = st.sampled_from(
 PIECES = st.sampled_from(
     ["(", "[", "{", "}", "<", "/*", "*/", "'''", '"""', "`", "$(", "<<EOF\n", "\\\n", "\t", "\n", "\n\n", "\r", "\r\n",
      "\f", "\x00", "\u2028", "é", "名", "😀", "\ud800", "end\n", "class A {\n", "def f(a):\n", "a<b,", "x => ", "? : ",
-     "# ", "```\n", "---\n", "key: ", "#if X\n", "#endif\n", "@", ";"]
+     "# ", "```\n", "---\n", "key: ", "#if X\n", "#endif\n", "@", ";", "- ", "  - a: ", "|\n", "key = ", "[a.b]\n",
+     "$$", "GO\n", "BEGIN ", "CREATE TABLE t (\n", "--", "<!--", "<a id='b'>", "</a>", "<script>", "====\n", "----\n",
+     ".. _a:\n", "[[a]]\n", "\\begin{a}\n", "\\section{", "{\"a\":\n", "[\n", "},\n", '"source": [\n', '"a\\n",\n']
 )  # fmt: skip
 TEXTS = st.one_of(
     st.text(max_size=400),
@@ -54,7 +57,7 @@ def assert_sound(source: SourceFile, sizes: Sizes) -> list[Chunk]:
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
     assert len({chunk.id for chunk in chunks}) == len(chunks)
     for chunk in chunks:
-        assert chunk.text == source.text[chunk.start_char : chunk.end_char]
+        assert chunk.derived or chunk.text == source.text[chunk.start_char : chunk.end_char]
         assert (chunk.start_char, chunk.end_char) == (ends[chunk.start_line - 1], ends[chunk.end_line])
         assert count_tokens(chunk.text) <= sizes.maximum or chunk.start_line == chunk.end_line
         assert chunk.symbol_type in SYMBOL_TYPES
@@ -120,9 +123,10 @@ def test_line_ends_do_not_change_borders(name, ending):
     ]
 
 
-def test_every_language_with_a_grammar_has_a_sample():
+def test_every_language_with_a_grammar_or_a_format_of_its_own_has_a_path():
     """The properties above are tested with every one of them."""
     assert {language_of(name) for name in SAMPLES} >= GRAMMAR_LANGUAGES
+    assert {language_of(name) for name in PATHS} >= CUTTERS.keys()
 
 
 def real_files() -> list[Path]:

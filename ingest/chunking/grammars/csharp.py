@@ -14,6 +14,7 @@ from codequarry.ingest.chunking.language_spec import (
     top_level,
     unnamed,
 )
+from codequarry.ingest.symbols.languages.csharp import CSHARP_NAMES
 
 _QUERY = """
 (invocation_expression function: [(identifier) @call (generic_name (identifier) @call)
@@ -133,4 +134,5 @@ CSHARP = LanguageSpec(
     exported=_exported,
     package=_package,
     names_package=True,
+    naming=CSHARP_NAMES,
 )

@@ -3,6 +3,7 @@
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.jvm import dependency, dotted_import, package_clause
 from codequarry.ingest.chunking.language_spec import LanguageSpec, Role, Rule, body_of
+from codequarry.ingest.symbols.languages.java import JAVA_NAMES
 
 _QUERY = """
 (method_invocation name: (identifier) @call)
@@ -67,4 +68,5 @@ JAVA = LanguageSpec(
     exported=_java_exported,
     package=package_clause,
     names_package=True,
+    naming=JAVA_NAMES,
 )

@@ -7,6 +7,7 @@ from tree_sitter import Node
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.jvm import dependency, dotted_import, is_public, package_clause
 from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, body_of, child_of, node_text
+from codequarry.ingest.symbols.languages.kotlin import KOTLIN_NAMES
 
 _QUERY = """
 (call_expression . [(simple_identifier) @call (navigation_expression (navigation_suffix (simple_identifier) @call))])
@@ -16,7 +17,7 @@ _QUERY = """
 (object_declaration (type_identifier) @def)
 (companion_object (type_identifier) @def)
 (function_declaration (simple_identifier) @def)
-(type_alias . (type_identifier) @def)
+(type_alias (type_identifier) @def)
 (enum_entry (simple_identifier) @def)
 (source_file (property_declaration (variable_declaration (simple_identifier) @def)))
 (class_body (property_declaration (variable_declaration (simple_identifier) @def)))
@@ -84,4 +85,5 @@ KOTLIN = LanguageSpec(
     exported=is_public,
     package=package_clause,
     names_package=True,
+    naming=KOTLIN_NAMES,
 )

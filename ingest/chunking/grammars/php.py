@@ -14,6 +14,7 @@ from codequarry.ingest.chunking.language_spec import (
     node_text,
     unnamed,
 )
+from codequarry.ingest.symbols.languages.php import PHP_NAMES
 
 _QUERY = r"""
 (function_call_expression function: [(name) @call (qualified_name (name) @call)])
@@ -117,4 +118,5 @@ PHP = LanguageSpec(
     exported=_exported,
     package=_package,
     names_package=True,
+    naming=PHP_NAMES,
 )

@@ -13,6 +13,7 @@ from codequarry.ingest.chunking.language_spec import (
     node_text,
     unnamed,
 )
+from codequarry.ingest.symbols.languages.ruby import RUBY_NAMES
 
 _QUERY = """
 (call method: [(identifier) (constant)] @call)
@@ -111,4 +112,5 @@ RUBY = LanguageSpec(
     blocks=frozenset({"body_statement", "block_body"}),
     imports=_imported,
     dependency=_dependency,
+    naming=RUBY_NAMES,
 )

@@ -42,7 +42,7 @@ _COMMON = """
 (binary_expression (identifier) @mention)
 (template_substitution (identifier) @mention)
 (member_expression object: (identifier) @mention)
-(member_expression property: (property_identifier) @mention)
+(member_expression property: [(property_identifier) (private_property_identifier)] @mention)
 (export_specifier name: (identifier) @mention)
 (export_statement value: (identifier) @mention)
 """
@@ -88,6 +88,8 @@ _VARIABLE = DefinitionKind("variable", "block")
 _FIELD = DefinitionKind("property", "block")
 _NAMESPACE = DefinitionKind("namespace", "class", has_members=True)
 _FUNCTIONS = {"arrow_function", "function_expression", "generator_function", "function"}
+# The method around an assignment to a member is seldom farther above it.
+_MAX_CLIMB = 24
 # Parts of the left side of an assignment that are not names of what it defines.
 _UNNAMED = {"prototype", "exports", "module", "this"}
 
@@ -106,7 +108,10 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
         return _FUNCTION
     if value.type == "class":
         return _CLASS
-    return _OBJECT if value.type == "object" and value.named_child_count else kind
+    if value.type != "object" or not value.named_child_count:
+        return kind
+    # The members of an object with a declared type are those of the type.
+    return _OBJECT if node.child_by_field_name("type") is None else replace(kind, has_locals=True)
 
 
 def _owner_of(node: Node, data: bytes) -> Names:
@@ -118,9 +123,17 @@ def _owner_of(node: Node, data: bytes) -> Names:
 
 
 def _is_own(name: Node, data: bytes) -> bool:
-    """Return whether a member is one that its constructor or a method sets: not a plain parameter."""
+    """Return whether a name is a member of the object whose constructor or method sets it."""
     parent = name.parent
-    return parent is None or parent.type != "member_expression" or text_of(parent, data).startswith("this")
+    if parent is None or parent.type != "member_expression":
+        return True
+    node: Node | None = parent
+    for _ in range(_MAX_CLIMB):
+        if node is None or node.type in {"function_declaration", "method_definition", "function_expression"}:
+            break
+        node = node.parent
+    holder = node.parent if node is not None else None
+    return holder is not None and holder.type == "class_body"
 
 
 def _expression_of(node: Node) -> Node:

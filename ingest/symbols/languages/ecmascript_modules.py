@@ -1,6 +1,7 @@
 """What modules import and pass on in JavaScript and TypeScript, in both module systems."""
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -8,6 +9,11 @@ from tree_sitter import Node
 from codequarry.ingest.symbols.languages.ecmascript_types import expression_names
 from codequarry.ingest.symbols.naming_rules import ImportedName, Names, PassedOnName, text_of
 
+_EXTENSION = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte|json)$")
+# Expressions that are another name of a symbol; any other is a value of its own.
+_NAMES = {"identifier", "member_expression", "class", "function_expression"}
+FILE = "#file"
+"""After a module: the file itself."""
 DEFAULT = "#default"
 """After a module: the first name means its default export, whatever that is called there."""
 
@@ -16,16 +22,27 @@ def imports(node: Node, data: bytes) -> list[ImportedName]:
     """Read an ``import``, ``export … from``, ``import()`` or ``require()``."""
     if node.type == "call_expression":
         return _required(node, data)
-    if node.type == "export_statement":
-        module = _source(node, data)
-        return [ImportedName("", module, found, place) for _, found, place in _specifiers(node, data)] if module else []
-    clause = _child(node, "import_require_clause")
-    if clause is not None:
-        name = next(iter(clause.named_children))
-        return [_default(name, _source(clause, data), data)]
-    module = _source(node, data)
+    required = _child(node, "import_require_clause")
+    holder = required if required is not None else node
+    module, source = _source(holder, data), holder.child_by_field_name("source")
+    if not module or source is None:
+        return []
+    found = _file(module, source)
     clause = _child(node, "import_clause")
-    return list(_bound(clause, module, data)) if clause is not None else [ImportedName("", module, place=node)]
+    if required is not None:
+        found.append(_default(required.named_children[0], module, data))
+    elif node.type == "export_statement":
+        found += [ImportedName("", module, member, place) for _, member, place in _specifiers(node, data)]
+    elif clause is not None:
+        found += _bound(clause, module, data)
+    return found
+
+
+def _file(module: str, place: Node) -> list[ImportedName]:
+    """Return a file itself, which its path names, as an import that binds nothing."""
+    name = module.rstrip("/").rpartition("/")[2]
+    stem = _EXTENSION.sub("", name)
+    return [ImportedName("", f"{module}{FILE}", stem, place)] if module.startswith(".") and stem.strip(".") else []
 
 
 def _bound(clause: Node, module: str, data: bytes) -> Iterator[ImportedName]:
@@ -80,12 +97,14 @@ def _required(node: Node, data: bytes) -> list[ImportedName]:
         member = text_of(found, data) if found is not None and not member else member
         holder = holder.parent
     pattern = holder.child_by_field_name("name") if holder is not None else None
+    found_file = _file(module, source)
     if pattern is None or holder is None or holder.type != "variable_declarator":
-        return [ImportedName("", module, place=node)]
+        return found_file
     if pattern.type == "identifier":
         name = text_of(pattern, data)
-        return [ImportedName(name, module, member, pattern) if member else _default(pattern, module, data)]
-    return list(_destructured(pattern, module, data))
+        bound = ImportedName(name, module, member, pattern) if member else _default(pattern, module, data)
+        return [*found_file, bound]
+    return [*found_file, *_destructured(pattern, module, data)]
 
 
 def _destructured(pattern: Node, module: str, data: bytes) -> Iterator[ImportedName]:
@@ -131,7 +150,7 @@ def _default_export(node: Node, data: bytes) -> Iterator[PassedOnName]:
         named = declaration.child_by_field_name("name")
         yield PassedOnName("default", (text_of(named, data),) if named is not None else ())
     elif value is not None:
-        yield PassedOnName("default", _value_names(value, data))
+        yield PassedOnName("default", _value_names(value, data), is_value=value.type not in _NAMES)
 
 
 def _value_names(value: Node, data: bytes) -> Names:
@@ -148,24 +167,24 @@ def _assigned_exports(node: Node, data: bytes) -> Iterator[PassedOnName]:
     if target.startswith("exports.") and "." not in target[8:]:
         names = _value_names(right, data)
         if names:
-            yield PassedOnName(target[8:], names)
+            yield PassedOnName(target[8:], names, is_value=right.type not in _NAMES)
     if target != "exports":
         return
     if right.type != "object":
-        yield PassedOnName("default", _value_names(right, data))
+        yield PassedOnName("default", _value_names(right, data), is_value=right.type not in _NAMES)
         return
     for child in right.named_children:
         key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
         if child.type == "shorthand_property_identifier":
             yield PassedOnName(text_of(child, data), (text_of(child, data),))
         elif key is not None and value is not None and (names := expression_names(value, data)):
-            yield PassedOnName(text_of(key, data).strip("\"'"), names)
+            yield PassedOnName(text_of(key, data).strip("\"'"), names, is_value=value.type not in _NAMES)
 
 
 def module_of(module: str, path: str) -> str:
     """Return a relative module as a path from the root of the repository, after ``./``; others as they are."""
     if not module.startswith("."):
         return module
-    name, default, _ = module.partition(DEFAULT)
+    name, mark, meaning = module.partition("#")
     full = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-    return f"./{'' if full == '.' else full}{default}"
+    return f"./{'' if full == '.' else full}{mark}{meaning}"

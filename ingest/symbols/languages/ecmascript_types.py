@@ -13,6 +13,8 @@ _TRANSPARENT = {
     "Set", "ReadonlySet", "WeakSet", "Map", "ReadonlyMap", "WeakMap", "Iterable", "AsyncIterable", "IterableIterator",
     "Generator", "AsyncGenerator", "Record",
 }  # fmt: skip
+# Wrappers of which the first argument matters: a type with some members left out or changed.
+_CHANGED = {"Omit", "Pick", "Except", "Exclude", "Extract", "Simplify", "Merge", "Mutable", "Writable", "SetOptional"}
 # Methods that call a function with each element.
 _EACH = {"map", "forEach", "filter", "find", "findIndex", "findLast", "some", "every", "flatMap"}
 _INSIDE = {
@@ -21,7 +23,7 @@ _INSIDE = {
     "asserts_annotation", "default_type",
 }  # fmt: skip
 _FUNCTIONS = {"arrow_function", "function_expression", "generator_function"}
-_EITHER = {"binary_expression", "ternary_expression", "union_type", "intersection_type"}
+_EITHER = {"binary_expression", "ternary_expression", "union_type"}
 _NO_TYPES = {"literal_type", "predefined_type", "null", "undefined", "true", "false", "string", "number"}
 _MAX_DEPTH = 30
 
@@ -52,6 +54,16 @@ def expression_names(node: Node, data: bytes, depth: int = 0) -> Names | None:
         return expression_names(right, data, depth + 1) if right is not None else None
     if kind == "generic_type":
         return _of_generic(node, data, depth)
+    if kind in {"function_type", "call_signature"}:
+        # A value of such a type counts as what its call returns.
+        returned = node.child_by_field_name("return_type")
+        return expression_names(returned, data, depth + 1) if returned is not None else None
+    if kind == "object_type":
+        return first_names((child for child in node.named_children if child.type == "call_signature"), data, depth)
+    if kind == "intersection_type":
+        # What the type says of itself is known anyway.
+        named = sorted(node.named_children, key=lambda child: child.type == "object_type")
+        return first_names(named, data, depth)
     if kind in _INSIDE or kind in _EITHER:
         return first_names(node.named_children, data, depth)
     return None
@@ -72,6 +84,8 @@ def _of_member(node: Node, holder: str, member: str, data: bytes, depth: int) ->
 def _of_generic(node: Node, data: bytes, depth: int) -> Names | None:
     name, arguments = node.child_by_field_name("name"), node.child_by_field_name("type_arguments")
     outer = expression_names(name, data, depth + 1) if name is not None else None
+    if outer is not None and outer[-1] in _CHANGED and arguments is not None:
+        return first_names(arguments.named_children, data, depth)
     if outer is None or outer[-1] not in _TRANSPARENT or arguments is None:
         return outer
     return first_names(reversed(arguments.named_children), data, depth)

@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, first_child, text_of
+from codequarry.ingest.symbols.naming_rules import (
+    DefinitionKind,
+    ImportedName,
+    Names,
+    NamingRules,
+    first_child,
+    text_of,
+)
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -52,12 +59,57 @@ _QUERY = """
 """
 
 _BUILTIN_TYPES = frozenset(
-    "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint"
-    " uint8 uint16 uint32 uint64 uintptr".split()
+    [
+        "any",
+        "bool",
+        "byte",
+        "comparable",
+        "complex64",
+        "complex128",
+        "error",
+        "float32",
+        "float64",
+        "int",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "rune",
+        "string",
+        "uint",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "uintptr",
+    ]
 )
 _BUILTINS = frozenset(
-    "append cap clear close complex copy delete imag len make max min new panic"
-    " print println real recover true false nil iota _".split()
+    [
+        "append",
+        "cap",
+        "clear",
+        "close",
+        "complex",
+        "copy",
+        "delete",
+        "imag",
+        "len",
+        "make",
+        "max",
+        "min",
+        "new",
+        "panic",
+        "print",
+        "println",
+        "real",
+        "recover",
+        "true",
+        "false",
+        "nil",
+        "iota",
+        "_",
+    ]
 )
 # The type or value inside, whose members are those of the whole: of an element, for containers.
 _INNER = {
@@ -292,7 +344,14 @@ GO_NAMES = NamingRules(
     builtins=_BUILTINS,
     builtin_types=_BUILTIN_TYPES,
     declaring=frozenset(
-        "short_var_declaration var_spec const_spec parameter_declaration variadic_parameter_declaration range_clause"
-        " receive_statement".split()
+        [
+            "short_var_declaration",
+            "var_spec",
+            "const_spec",
+            "parameter_declaration",
+            "variadic_parameter_declaration",
+            "range_clause",
+            "receive_statement",
+        ]
     ),
 )

@@ -139,7 +139,7 @@ def _is_own_attribute(name: Node, data: bytes) -> bool:
 def _imports(node: Node, data: bytes) -> list[ImportedName]:
     base = node.child_by_field_name("module_name")
     if base is None:
-        return [_imported_module(child, data) for child in node.children_by_field_name("name")]
+        return [found for child in node.children_by_field_name("name") for found in _imported_modules(child, data)]
     module = text_of(base, data)
     if any(child.type == "wildcard_import" for child in node.children):
         return [ImportedName("*", module)]
@@ -150,11 +150,13 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
     return found
 
 
-def _imported_module(node: Node, data: bytes) -> ImportedName:
-    """Read ``import a.b``, which binds ``a``, or ``import a.b as c``, which binds ``a.b``."""
+def _imported_modules(node: Node, data: bytes) -> list[ImportedName]:
+    """Read ``import a.b``, which binds ``a`` and imports both, or ``import a.b as c``, which binds ``a.b``."""
     module, name = _aliased(node, data)
-    bound = module if name != module else module.split(".")[0]
-    return ImportedName(name.split(".")[0], bound, place=node)
+    first = module.split(".", 1)[0]
+    if name != module or first == module:
+        return [ImportedName(name, module, place=node)]
+    return [ImportedName(first, first, place=node), ImportedName("", module, place=node)]
 
 
 def _aliased(node: Node, data: bytes) -> tuple[str, str]:

@@ -74,21 +74,84 @@ _QUERY = """
 
 # Types that behave like the type inside, and functions that return their argument in one of them.
 _TRANSPARENT = frozenset(
-    "Box Rc Arc Ref RefMut RefCell Cell Mutex RwLock MutexGuard Option Result Pin Vec VecDeque HashSet BTreeSet Cow"
-    " OnceCell OnceLock LazyLock Lazy Weak Peekable IntoIter Iter Iterator IntoIterator NonNull ManuallyDrop"
-    " MaybeUninit".split()
+    [
+        "Box",
+        "Rc",
+        "Arc",
+        "Ref",
+        "RefMut",
+        "RefCell",
+        "Cell",
+        "Mutex",
+        "RwLock",
+        "MutexGuard",
+        "Option",
+        "Result",
+        "Pin",
+        "Vec",
+        "VecDeque",
+        "HashSet",
+        "BTreeSet",
+        "Cow",
+        "OnceCell",
+        "OnceLock",
+        "LazyLock",
+        "Lazy",
+        "Weak",
+        "Peekable",
+        "IntoIter",
+        "Iter",
+        "Iterator",
+        "IntoIterator",
+        "NonNull",
+        "ManuallyDrop",
+        "MaybeUninit",
+    ]
 )
 # The last argument is the type of the values.
 _MAPS = frozenset({"HashMap", "BTreeMap", "IndexMap", "Cow"})
 _VARIANTS = frozenset({"Some", "Ok"})
 # Functions that call the closure they are given with what is inside of their receiver.
 _WITH_CLOSURE = frozenset(
-    "map for_each filter filter_map flat_map any all find find_map position and_then inspect take_while skip_while"
-    " map_while is_some_and is_ok_and retain sort_by_key max_by_key min_by_key with partition unwrap_or_else".split()
+    [
+        "map",
+        "for_each",
+        "filter",
+        "filter_map",
+        "flat_map",
+        "any",
+        "all",
+        "find",
+        "find_map",
+        "position",
+        "and_then",
+        "inspect",
+        "take_while",
+        "skip_while",
+        "map_while",
+        "is_some_and",
+        "is_ok_and",
+        "retain",
+        "sort_by_key",
+        "max_by_key",
+        "min_by_key",
+        "with",
+        "partition",
+        "unwrap_or_else",
+    ]
 )
 _WORDS = frozenset(
-    "identifier type_identifier field_identifier shorthand_field_identifier primitive_type integer_literal self crate"
-    " super".split()
+    [
+        "identifier",
+        "type_identifier",
+        "field_identifier",
+        "shorthand_field_identifier",
+        "primitive_type",
+        "integer_literal",
+        "self",
+        "crate",
+        "super",
+    ]
 )
 _QUALIFIED = {
     "field_expression": ("value", "field"),
@@ -175,8 +238,8 @@ def _called(node: Node, data: bytes, depth: int) -> Names | None:
     function = node.child_by_field_name("function")
     names = _names_of(function, data, depth) if function is not None else None
     is_wrapping = names is not None and (
-        names[-1:] == ("new",) and len(names) == 2 and names[0] in _TRANSPARENT
-        or len(names) == 1 and names[0] in _VARIANTS
+        (names[-1:] == ("new",) and len(names) == 2 and names[0] in _TRANSPARENT)
+        or (len(names) == 1 and names[0] in _VARIANTS)
     )  # fmt: skip
     if is_wrapping:
         arguments = node.child_by_field_name("arguments")
@@ -361,18 +424,135 @@ RUST_NAMES = NamingRules(
     qualifies_members=True,
     self_names=frozenset({"self", "Self"}),
     builtins=frozenset(
-        "Box Vec String Option Some None Result Ok Err vec format println print eprintln eprint write writeln panic"
-        " assert assert_eq assert_ne debug_assert debug_assert_eq debug_assert_ne matches todo unreachable drop"
-        " unimplemented include_str include_bytes concat stringify env option_env cfg line file column dbg thread_local"
-        " bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 Clone Copy Debug Default Drop Eq"
-        " PartialEq Ord PartialOrd Hash Iterator IntoIterator DoubleEndedIterator ExactSizeIterator Extend From Into"
-        " TryFrom TryInto AsRef AsMut ToOwned ToString Fn FnMut FnOnce Send Sync Sized Unpin derive test cfg_attr"
-        " inline must_use allow deny warn doc ignore should_panic non_exhaustive repr".split()
+        [
+            "Box",
+            "Vec",
+            "String",
+            "Option",
+            "Some",
+            "None",
+            "Result",
+            "Ok",
+            "Err",
+            "vec",
+            "format",
+            "println",
+            "print",
+            "eprintln",
+            "eprint",
+            "write",
+            "writeln",
+            "panic",
+            "assert",
+            "assert_eq",
+            "assert_ne",
+            "debug_assert",
+            "debug_assert_eq",
+            "debug_assert_ne",
+            "matches",
+            "todo",
+            "unreachable",
+            "drop",
+            "unimplemented",
+            "include_str",
+            "include_bytes",
+            "concat",
+            "stringify",
+            "env",
+            "option_env",
+            "cfg",
+            "line",
+            "file",
+            "column",
+            "dbg",
+            "thread_local",
+            "bool",
+            "char",
+            "str",
+            "u8",
+            "u16",
+            "u32",
+            "u64",
+            "u128",
+            "usize",
+            "i8",
+            "i16",
+            "i32",
+            "i64",
+            "i128",
+            "isize",
+            "f32",
+            "f64",
+            "Clone",
+            "Copy",
+            "Debug",
+            "Default",
+            "Drop",
+            "Eq",
+            "PartialEq",
+            "Ord",
+            "PartialOrd",
+            "Hash",
+            "Iterator",
+            "IntoIterator",
+            "DoubleEndedIterator",
+            "ExactSizeIterator",
+            "Extend",
+            "From",
+            "Into",
+            "TryFrom",
+            "TryInto",
+            "AsRef",
+            "AsMut",
+            "ToOwned",
+            "ToString",
+            "Fn",
+            "FnMut",
+            "FnOnce",
+            "Send",
+            "Sync",
+            "Sized",
+            "Unpin",
+            "derive",
+            "test",
+            "cfg_attr",
+            "inline",
+            "must_use",
+            "allow",
+            "deny",
+            "warn",
+            "doc",
+            "ignore",
+            "should_panic",
+            "non_exhaustive",
+            "repr",
+        ]
     ),
     builtin_types=frozenset(
-        "bool char str u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 String Vec HashMap".split()
+        [
+            "bool",
+            "char",
+            "str",
+            "u8",
+            "u16",
+            "u32",
+            "u64",
+            "u128",
+            "usize",
+            "i8",
+            "i16",
+            "i32",
+            "i64",
+            "i128",
+            "isize",
+            "f32",
+            "f64",
+            "String",
+            "Vec",
+            "HashMap",
+        ]
     ),
     declaring=frozenset(
-        "let_declaration let_condition parameter closure_parameters match_pattern type_parameter".split()
+        ["let_declaration", "let_condition", "parameter", "closure_parameters", "match_pattern", "type_parameter"]
     ),
 )

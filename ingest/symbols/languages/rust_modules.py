@@ -88,7 +88,8 @@ def imports(node: Node, data: bytes) -> list[ImportedName]:
             return [ImportedName(bound, word, place=name)]
         return [ImportedName(bound, _in_nested(node, module, data), word, name)]
     return [
-        ImportedName(name, _in_nested(node, module, data), member, place) for name, module, member, place in _used(node, data)
+        ImportedName(name, _in_nested(node, module, data), member, place)
+        for name, module, member, place in _used(node, data)
     ]
 
 

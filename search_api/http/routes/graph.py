@@ -17,7 +17,8 @@ _DESCRIPTION = """The symbols that refer to a symbol, or that it refers to, with
 
 `in` with the kind `call` gives the callers, `out` with `call` what it calls; `out` with `inherits` and `implements`
 gives the parents of a type, `in` its children. References are resolved within the version asked for; `found_by` says
-how, and `confidence` how surely. The filters `repo`, `path` and `language` select the places (`from`)."""
+how, and `confidence` how surely. Both ends lie in the repositories and versions that `filters` name; `path` and
+`language` select the places (`from`)."""
 
 
 @blueprint.post("/graph")

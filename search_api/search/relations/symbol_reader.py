@@ -10,8 +10,10 @@ from codequarry.search_api.graph.definitions import (
     DefinitionTable,
     FilePlace,
     WrittenReference,
+    gives_members,
     whole_file,
 )
+from codequarry.search_api.graph.modules import is_module_file, module_paths
 from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
 from codequarry.search_api.graph.resolution import Resolved, Resolver
 from codequarry.search_api.search.files import join_lines
@@ -32,7 +34,6 @@ _NAMES_PER_REQUEST = 256
 
 # Packages that others wrote are not declared by the repository.
 VENDORED = ("node_modules/", "vendor/", "third_party/")
-_INHERITING = frozenset({"inherits", "implements"})
 
 
 class SymbolReader:
@@ -126,8 +127,16 @@ class SymbolReader:
         return self._packages[repo]
 
     def _find_modules(self, modules: Collection[str]) -> None:
-        """Read which files are the modules; the package of a file leaves out a leading source folder."""
-        for part in _parts(modules):
+        """Read which files are the modules: by path after ``./``, or else by the package of the file."""
+        by_path = {module for module in modules if module.startswith("./")}
+        for part in _parts(by_path):
+            globs = PathGlobs(tuple(path for module in part for path in module_paths(module)))
+            chunks = self._store.find(self._snapshot, Filters(paths=globs), MAX_DEFINING_CHUNKS)
+            places = dict.fromkeys(place_of(chunk) for chunk in chunks)
+            for module in part:
+                self._table.add_module(module, [place for place in places if is_module_file(module, place.path)])
+        # The package of a file leaves out a leading source folder.
+        for part in _parts(set(modules) - by_path):
             packages = tuple({_without_source_folder(module) for module in part})
             chunks = self._store.find(self._snapshot, Filters((("package", packages),)), MAX_DEFINING_CHUNKS)
             places = dict.fromkeys(place_of(chunk) for chunk in chunks)
@@ -155,10 +164,10 @@ class SymbolReader:
     def _add_bases(self, chunks: Iterable[Chunk]) -> None:
         for chunk in chunks:
             symbols = _symbols(chunk)
-            inherited = [reference for reference in symbols.references if reference.kind in _INHERITING]
+            place = place_of(chunk)
+            inherited = [found for found in symbols.references if gives_members(place.family, found.kind)]
             if not inherited:
                 continue
-            place = place_of(chunk)
             for definition in symbols.definitions:
                 bases = [reference.target for reference in inherited if reference.within == definition.path]
                 if bases:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
+from codequarry.shared.store.file_history import history_of_list, list_of_history
 
 # Level 1 compresses a chunk and its tokens to 40%; higher levels gain 3% for a third more time.
 _LEVEL = 1
@@ -14,7 +15,7 @@ _LEVEL = 1
 _SEPARATOR = "\0"
 
 _DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Chunk)}
-_PLAIN = tuple(name for name in _DEFAULTS if name not in ("text", "stride_info"))
+_PLAIN = tuple(name for name in _DEFAULTS if name not in ("text", "stride_info", "file_history"))
 _TUPLES = tuple(name for name, default in _DEFAULTS.items() if default == ())
 # A frozen dataclass takes 10 µs to set a chunk's fields (a search makes 200 chunks); slots take a third of that.
 _SLOTS = tuple((name, getattr(Chunk, name).__set__, default) for name, default in _DEFAULTS.items())
@@ -30,6 +31,8 @@ def encode(row: ChunkRow) -> bytes:
             values[name] = value
     if (stride := chunk.stride_info) is not None:
         values["stride_info"] = [getattr(stride, field.name) for field in fields(StrideInfo)]
+    if chunk.file_history is not None:
+        values["file_history"] = list_of_history(chunk.file_history)
     parts = (json.dumps(values), tokens.symbol, tokens.signature, tokens.path, tokens.doc, tokens.body, chunk.text)
     return zlib.compress(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass"), _LEVEL)
 
@@ -51,6 +54,8 @@ def _parsed(body: bytes) -> tuple[dict[str, Any], Tokens]:
             values[name] = tuple(values[name])
     if "stride_info" in values:
         values["stride_info"] = StrideInfo(*values["stride_info"])
+    if "file_history" in values:
+        values["file_history"] = history_of_list(values["file_history"])
     return values, Tokens(symbol, signature, path, doc, words)
 
 

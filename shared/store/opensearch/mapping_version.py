@@ -2,7 +2,7 @@
 
 Early releases wrote no version: their indices count as version 0 and have the fields of version 1. Version 2 dropped
 fields that nothing used, among them `acl`; rows in an older index keep them, but nothing reads them. Version 3 added
-the fields of commits, version 4 `relations` and `symbols`.
+the fields of commits. Version 4 added definitions and references, derived chunks, commentary and history.
 """
 
 from typing import Any

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, fields
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from codequarry.shared.arrays import Vector
 from codequarry.shared.filters import path_tails, symbol_keys
 from codequarry.shared.model import TOKEN_FIELDS, Chunk, ChunkRow, FileRecord, StrideInfo, Tokens
+from codequarry.shared.store.file_history import history_of_list, list_of_history
 from codequarry.shared.versions.snapshots import OPEN
 
 StoredSource = Mapping[str, Any]
@@ -22,12 +24,14 @@ LOOKUP_OF_RANK = {3: "symbol", 2: "qualified", 1: "defined"}
 # Fields for the engine only, which no caller of the port sees.
 ENGINE_FIELDS = ("embedding", "lookup", "lengths", "vector_key", "born", "died")
 # Filters and sorts use these fields, so they are written even if they have their default values.
-ALWAYS_WRITTEN = frozenset({"masked", "kind_of_file", "ordinal"})
+ALWAYS_WRITTEN = frozenset({"masked", "derived", "kind_of_file", "ordinal"})
 
+# Fields with a form of their own.
+_NESTED = ("stride_info", "file_history")
 _CHUNK_DEFAULTS: dict[str, Any] = {
-    field.name: field.default for field in fields(Chunk) if field.default is not MISSING and field.name != "stride_info"
+    field.name: field.default for field in fields(Chunk) if field.default is not MISSING and field.name not in _NESTED
 }
-_CHUNK_FIELDS = tuple(field.name for field in fields(Chunk) if field.name != "stride_info")
+_CHUNK_FIELDS = tuple(field.name for field in fields(Chunk) if field.name not in _NESTED)
 _LISTS = tuple(name for name, default in _CHUNK_DEFAULTS.items() if default == ())
 _RECORD_FIELDS = tuple(field.name for field in fields(FileRecord))
 
@@ -44,6 +48,9 @@ def row_document(row: ChunkRow, vector: Vector) -> dict[str, Any]:
     stride = row.chunk.stride_info
     if stride is not None:
         document["stride_info"] = asdict(stride)
+    if row.chunk.file_history is not None:
+        # As text: nothing searches it, and arrays of arrays would be flattened.
+        document["file_history"] = json.dumps(list_of_history(row.chunk.file_history))
     tokens = {name: text for name in TOKEN_FIELDS if (text := getattr(row.tokens, name))}
     document |= {
         "timeline": row.timeline,
@@ -84,7 +91,12 @@ def chunk_of(source: StoredSource) -> Chunk:
         if name in values:
             values[name] = tuple(values[name])
     stride = source.get("stride_info")
-    return Chunk(**values, stride_info=StrideInfo(**stride) if stride else None)
+    history = source.get("file_history")
+    return Chunk(
+        **values,
+        stride_info=StrideInfo(**stride) if stride else None,
+        file_history=history_of_list(json.loads(history)) if history else None,
+    )
 
 
 def tokens_of(source: StoredSource) -> Tokens:

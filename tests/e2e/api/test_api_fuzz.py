@@ -49,6 +49,8 @@ CHECKS = [
 OPERATIONS = [
     ("POST", "/search-code"),
     ("POST", "/diff-search"),
+    ("GET", "/symbols"),
+    ("POST", "/graph"),
     ("GET", "/symbols/versions"),
     ("GET", "/symbols/history"),
     ("GET", "/repos"),

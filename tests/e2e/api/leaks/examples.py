@@ -142,6 +142,28 @@ def _symbol_versions(_: Commits) -> Iterator[Example]:
     yield Example("GET", "/symbols/versions?repo=vault")
 
 
+_NAMES = ("retry_later", "ZanzibarRetrier.retry_later", "XylophoneKeys", "kumquat_step_1", "page", "nobody_wrote_it")
+
+
+def _definitions(_: Commits) -> Iterator[Example]:
+    for name in _NAMES:
+        for asked in ("", "&repo=core", "&repo=vault", "&ref=main", "&ref=*", "&path=secret/**", "&limit=1"):
+            yield Example("GET", f"/symbols?name={name}{asked}")
+    yield Example("GET", "/symbols?repo=vault")
+
+
+def _edges(commits: Commits) -> Iterator[Example]:
+    filters = ({}, {"repo": "core"}, {"repo": "vault"}, {"path": "secret/"}, {"branch": "zanzibar-branch"},
+               {"commit": commits["core/main"][:12]}, {"commit": commits["vault/dev"]})  # fmt: skip
+    names = (*_NAMES, "src/retry.py", "secret/keys.py", "keys.py", "README.md")
+    for name, asked, direction in product(names, filters, ("in", "out", "both")):
+        yield Example("POST", "/graph", {"name": name, "filters": asked, "direction": direction, "min_confidence": 0})
+    for name in names:
+        yield Example("POST", "/graph", {"name": name, "direction": "both", "depth": 3, "limit": 2})
+    for body in (None, {}, {"name": "x", "kinds": ["zanzibar"]}, {"chunk_id": "zanzibar"}):
+        yield Example("POST", "/graph", body)
+
+
 def _plain(method: str, *paths: str) -> Callable[[Commits], Iterator[Example]]:
     return lambda _: (Example(method, path) for path in paths)
 
@@ -154,6 +176,8 @@ EXAMPLES: Mapping[str, Callable[[Commits], Iterator[Example]]] = MappingProxyTyp
         "GET /deliveries": _plain("GET", "/deliveries", "/deliveries?limit=1"),
         "POST /search-code": _searches,
         "POST /diff-search": _comparisons,
+        "GET /symbols": _definitions,
+        "POST /graph": _edges,
         "GET /symbols/versions": _symbol_versions,
         "GET /symbols/history": _symbol_histories,
         "POST /repos": _adding,

@@ -144,6 +144,8 @@ TEMPLATES = (
     ("POST", "/search-code?index=true", {"query": "retry", "filters": {"repo": "NAME"}, "wait_ms": 0}),
     ("POST", "/search-code?index=true", {"query": "x", "filters": {"repo": "NAME", "branch": "d"}, "wait_ms": 0}),
     ("POST", "/diff-search", {"query": "retry", "from": "main", "to": "dev", "filters": {"repo": "NAME"}}),
+    ("GET", "/symbols?name=retry_later&repo=NAME", None),
+    ("POST", "/graph", {"name": "retry_later", "filters": {"repo": "NAME"}}),
     ("GET", "/symbols/history?name=retry_later&repo=NAME", None),
     ("DELETE", "/repos/NAME", None),
     ("GET", "/jobs?repo=NAME", None),

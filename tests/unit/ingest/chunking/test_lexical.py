@@ -21,6 +21,12 @@ def test_the_symbol_field_contains_the_qualified_name(sample):
     assert lexical_tokens(sample("invoice.py").named("Invoice.pay")).symbol.split() == ["invoice", "pay", "pay"]
 
 
+def test_the_symbol_field_contains_dotted_keys_only_by_their_last_part(chunked):
+    (chunk,) = chunked("a.yml", "server:\n  port: 1\n  host: a\n")
+    assert chunk.defines == ("server", "port", "server.port", "host", "server.host")
+    assert lexical_tokens(chunk).symbol == "server port host"
+
+
 def test_the_doc_field_contains_the_documentation(sample):
     tokens = lexical_tokens(sample("invoice.py").named("settle"))
     assert tokens.doc.startswith("pay all open invoices")

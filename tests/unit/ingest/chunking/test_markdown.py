@@ -29,7 +29,7 @@ def test_a_hash_in_a_code_block_is_not_a_heading(sample):
 def test_names_in_code_spans_are_references(sample):
     chunks = sample("billing.md")
     assert chunks.named("Billing").references == ("pay",)
-    assert chunks.named("Billing > Fees").references == ("apply_fee",)
+    assert chunks.named("Billing > Fees").references == ("apply_fee", "fees.html")
 
 
 def test_a_heading_is_plain_text(chunked):

@@ -20,7 +20,7 @@ from codequarry.shared.settings.index import IndexingSettings
 from codequarry.shared.settings.secrets import SecretSettings
 from codequarry.shared.stop_request import stoppable
 
-FILES = {"src/a.py": "a = 1\n", "vendor/b.go": "package b\n", "logs/c.log": "c\n", ".codequarryignore": "*.log\n"}
+FILES = {"src/a.py": "a = 1\n", "node_modules/b.js": "b\n", "logs/c.log": "c\n", ".codequarryignore": "*.log\n"}
 SLOW = tuple(f"*{number}*a*" for number in range(100_000, 109_000))
 
 
@@ -42,7 +42,12 @@ def slow(order: ListingOrder) -> ListingOrder:
 def test_listing_applies_the_path_rules(order, processes):
     with lister_ahead(IndexingSettings(processes=processes)):
         found = {task.path: task.skip for task in list_files(order, IndexingSettings(processes=processes))}
-    assert found == {"src/a.py": None, "vendor/b.go": "vendored", "logs/c.log": "excluded", ".codequarryignore": None}
+    assert found == {
+        "src/a.py": None,
+        "node_modules/b.js": "installed",
+        "logs/c.log": "excluded",
+        ".codequarryignore": None,
+    }
 
 
 def test_a_working_tree_supplies_its_own_entries(order):

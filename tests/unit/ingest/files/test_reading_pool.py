@@ -82,6 +82,23 @@ def test_the_cause_of_a_crash_is_reported(work, number, detail):
     assert process.close().startswith(detail)
 
 
+@pytest.mark.parametrize(
+    "trap", ["os.kill(os.getpid(), signal.SIGSEGV)", "raise RuntimeError('odd')", "bytes(10**12)", "while True: pass"]
+)
+def test_a_file_on_which_a_grammar_fails_is_cut_by_lines(work, tmp_path, trap):
+    """Its words can still be found, which a skipped file hides."""
+    assignment, tasks = work
+    victim = tasks[BATCH_FILES + 3].path
+    _sabotage(tmp_path, f"if source.path == {victim!r}:\n        {trap}", cutting=("chunk_file",))
+    assignment = ReadingOrder(_with_python_path(assignment.mirror, tmp_path), assignment.rules, file_seconds=1)
+    with closing(open_readers(assignment, 1)) as readers:
+        found = {file.task.path: file for file in readers.read(tasks)}
+    assert Counter(file.verdict for file in found.values()) == {"indexed": len(FILES)}
+    (piece,) = found[victim].pieces
+    assert (piece.chunk.text, piece.chunk.symbol_name, piece.chunk.language) == (FILES[victim], None, "python")
+    assert found[victim].task.rules == tasks[BATCH_FILES + 3].rules
+
+
 def test_a_file_that_always_crashes_its_process_is_skipped(work, tmp_path):
     """The interpreter of the workers crashes on one file, as with a buggy grammar."""
     assignment, tasks = work
@@ -183,17 +200,18 @@ def _worker_pids(parent: int | None = None) -> list[int]:
     ]
 
 
-def _sabotage(folder, trap: str) -> None:
-    """Make every Python with ``folder`` on its path run ``trap`` before it chunks a file."""
-    (folder / "sitecustomize.py").write_text(
-        "import os, signal\n"
-        "import codequarry.ingest.files.reader as reading\n"
-        "whole = reading.chunk_file\n"
-        "def chunk_file(source, settings):\n"
+def _sabotage(folder, trap: str, cutting: tuple[str, ...] = ("chunk_file", "chunk_by_lines")) -> None:
+    """Make every Python with ``folder`` on its path run ``trap`` before it chunks a file, in each way of cutting."""
+    traps = (
+        f"whole_{name} = reading.{name}\n"
+        f"def {name}(source, *others):\n"
         f"    {trap}\n"
-        "    return whole(source, settings)\n"
-        "reading.chunk_file = chunk_file\n"
+        f"    return whole_{name}(source, *others)\n"
+        f"reading.{name} = {name}\n"
+        for name in cutting
     )
+    imports = "import os, signal\nimport codequarry.ingest.files.reader as reading\n"
+    (folder / "sitecustomize.py").write_text(imports + "".join(traps))
 
 
 def _with_python_path(mirror, folder):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from codequarry.ingest.chunking.source_file import PathLabels
+from codequarry.ingest.files.attributes import PathAttributes
 from codequarry.ingest.files.reader import ReadingRules, judge
 from codequarry.ingest.files.scan import SKIP_REASONS, PathRules
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
@@ -34,10 +35,13 @@ def decide(path: str, *ignore: str, size: int = 10, mode: str = "100644", **sect
     ("path", "reason"),
     [
         ("src/app.py", None),
-        ("vendor/lib.go", "vendored"),
+        ("node_modules/a/index.js", "installed"),
+        ("Pods/A/a.swift", "installed"),
         ("Cargo.lock", "lock-file"),
-        ("x.pb.go", "generated"),
-        ("app.min.js", "minified"),
+        ("dist/app.js.map", "source-map"),
+        ("vendor/lib.go", None),
+        ("x.pb.go", None),
+        ("app.min.js", None),
         ("image.png", None),  # decided by its content
     ],
 )
@@ -57,9 +61,54 @@ def test_a_large_blob_is_skipped_without_reading_it():
 
 
 def test_each_rule_for_names_can_be_switched_off():
-    off = ScanSettings(skip_generated=False, skip_vendored=False, skip_minified=False, skip_lock_files=False)
-    for path in ("vendor/lib.go", "Cargo.lock", "x.pb.go", "app.min.js"):
+    names = {
+        "vendor/lib.go": "vendored", "Cargo.lock": "lock-file", "x.pb.go": "generated", "app.min.js": "minified",
+        "node_modules/a.js": "installed",
+    }  # fmt: skip
+    rules = ("skip_generated", "skip_vendored", "skip_minified", "skip_lock_files", "skip_installed")
+    on, off = (ScanSettings(**dict.fromkeys(rules, value)) for value in (True, False))
+    for path, reason in names.items():
+        assert decide(path, scan=on).skip == reason
         assert decide(path, scan=off).skip is None
+    assert decide("dist/app.js.map", scan=ScanSettings(exclude=("!*.map",))).skip is None
+
+
+def said(path: str, attributes: PathAttributes, **sections: object):
+    return PathRules(SettingsModel(**sections)).decide(entry(path), attributes)
+
+
+def test_attributes_of_the_repository_come_before_names():
+    scan = ScanSettings(skip_generated=True, skip_vendored=True)
+    assert said("a.pb.go", PathAttributes(generated=False), scan=scan).skip is None
+    assert said("a.go", PathAttributes(generated=True), scan=scan).skip == "generated"
+    assert said("vendor/a.go", PathAttributes(vendored=False), scan=scan).skip is None
+    assert said("lib/a.go", PathAttributes(vendored=True), scan=scan).skip == "vendored"
+    assert said("node_modules/a.js", PathAttributes(vendored=False)).skip is None
+    assert said("lib/a.go", PathAttributes(documentation=True)).kind == "docs"
+    assert said("docs/README.md", PathAttributes(documentation=False)).kind == "source"
+    assert said("package-lock.json", PathAttributes(generated=False)).skip == "lock-file", "GitHub then shows its diff"
+
+
+def test_an_attribute_says_that_no_program_wrote_a_file_whatever_it_says_itself():
+    task = said("a.py", PathAttributes(generated=False))
+    assert judge(task, b"# @generated\nx = 1\n", RULES).pieces[0].chunk.kind_of_file == "source"
+
+
+def test_attributes_name_the_language_unless_the_operator_does():
+    assert said("a.inc", PathAttributes(language="PHP")).language == "php"
+    assert said("a.h", PathAttributes(language="C++")).language == "c++"
+    assert said("a.h", PathAttributes(language="cpp")).language == "c++"
+    assert said("a.json", PathAttributes(language="JSON-with-Comments")).language == "json with comments"
+    assert said("a.h", PathAttributes(language="Klingon")).language == "c"
+    mapped = LanguageSettings(map={".h": "objective-c"})
+    assert said("a.h", PathAttributes(language="C++"), languages=mapped).language == "objective-c"
+
+
+def test_only_files_that_an_attribute_concerns_get_other_rules():
+    plain = decide("a.go").rules
+    assert said("a.go", PathAttributes()).rules == plain
+    for attributes in (PathAttributes(generated=True), PathAttributes(generated=False), PathAttributes(language="c")):
+        assert said("a.go", attributes).rules != plain
 
 
 def test_patterns_of_the_settings_exclude_and_include_as_in_gitignore():
@@ -73,10 +122,10 @@ def test_patterns_of_the_settings_exclude_and_include_as_in_gitignore():
 
 
 def test_the_ignore_file_of_the_repository_excludes_and_includes_files():
-    ignore = ("# comment", "", "docs/", "!vendor/ours/", "not a [pattern\\")
+    ignore, scan = ("# comment", "", "docs/", "!vendor/ours/", "not a [pattern\\"), ScanSettings(skip_vendored=True)
     assert decide("docs/a.md", *ignore).skip == "excluded"
-    assert decide("vendor/theirs/a.go", *ignore).skip == "vendored"
-    wanted = decide("vendor/ours/a.go", *ignore)
+    assert decide("vendor/theirs/a.go", *ignore, scan=scan).skip == "vendored"
+    wanted = decide("vendor/ours/a.go", *ignore, scan=scan)
     assert wanted.skip is None
     assert wanted.wanted
     assert decide("vendor/ours/a.go", *ignore, size=2_000_000).skip == "too-large"
@@ -113,7 +162,7 @@ def test_path_rules_add_their_tags_and_the_last_value_wins():
     "sections",
     [
         {"chunking": ChunkingSettings(target_tokens=100)},
-        {"scan": ScanSettings(skip_generated=False)},
+        {"scan": ScanSettings(skip_generated=True)},
         {"path_rules": (PathRule(glob="*", tags=("t",)),)},
         {"languages": LanguageSettings(map={".py": "ruby"})},
         {"scan": ScanSettings(exclude=("*.py",))},
@@ -157,10 +206,11 @@ def test_a_blob_as_file_and_as_link_has_different_hashes():
     [
         ("a.py", b"x = 1\n", "indexed"),
         ("a.py", b"", "indexed"),
-        ("a.py", b"# Generated by x. DO NOT EDIT.\n", "generated"),
-        ("a.js", b"a=1;" * 5000, "minified"),
+        ("a.py", b"# Generated by x. DO NOT EDIT.\n", "indexed"),
+        ("a.js", b"a=1;" * 5000, "indexed"),
         ("a.png", b"\x89PNG\x00", "binary"),
-        ("a.py", "größe\n".encode() + b"\xff\n", "undecodable"),
+        ("a.py", "größe\n".encode() + b"\xff\n", "indexed"),
+        ("a.py", b"\xff\xfe" + b"\x00\xd8" * 9, "undecodable"),
         ("a.bin", b"version https://git-lfs.github.com/spec/v1\n", "lfs-pointer"),
     ],
 )
@@ -171,16 +221,36 @@ def test_the_content_decides_the_rest(path, data, verdict):
     assert bool(file.pieces) == (verdict == "indexed" and bool(data))
 
 
-def test_a_file_named_by_the_ignore_file_is_indexed_despite_its_content():
-    task = decide("gen/a.py", "!gen/")
-    assert judge(task, b"# Generated by x. DO NOT EDIT.\nx = 1\n", RULES).verdict == "indexed"
-
-
-def test_generated_code_that_is_not_skipped_is_marked():
-    scan = ScanSettings(skip_generated=False)
+@pytest.mark.parametrize(
+    ("path", "data", "reason"),
+    [
+        ("gen/a.py", b"# Generated by x. DO NOT EDIT.\nx = 1\n", "generated"),
+        ("gen/a.js", b"a=1;" * 5000, "minified"),
+    ],
+)
+def test_what_a_program_wrote_is_skipped_only_by_setting_and_unless_the_ignore_file_asks_for_it(path, data, reason):
+    scan = ScanSettings(skip_generated=True, skip_minified=True)
     rules = ReadingRules.of("r", SettingsModel(scan=scan), SecretRules())
-    file = judge(decide("a.py", scan=scan), b"# @generated\nx = 1\n", rules)
-    assert file.pieces[0].chunk.kind_of_file == "generated"
+    assert judge(decide(path, scan=scan), data, rules).verdict == reason
+    assert judge(decide(path, "!gen/", scan=scan), data, rules).verdict == "indexed"
+    assert judge(decide(path), data, RULES).verdict == "indexed"
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("a.py", b"# @generated\nx = 1\n"),
+        ("a.js", b"a=1;" * 5000),
+        ("a.min.js", b"a=1\n"),
+        ("tests/a_pb2.py", b"x = 1\n"),
+    ],
+)
+def test_generated_and_minified_code_is_marked_and_weighs_less(path, data):
+    assert judge(decide(path), data, RULES).pieces[0].chunk.kind_of_file == "generated"
+
+
+def test_vendored_code_stays_vendored_if_a_program_wrote_it():
+    assert judge(decide("vendor/a.go"), b"// @generated\n", RULES).pieces[0].chunk.kind_of_file == "vendored"
 
 
 def test_chunks_have_labels_and_encoding_of_their_file():

@@ -53,11 +53,18 @@ def test_filters_of_the_query_and_of_the_body_are_combined():
     assert (both.filters.commits.since, both.filters.commits.until) == (19754, 19783)
 
 
-def test_a_search_of_code_takes_no_filters_of_commits():
-    for query in ("x author:me", "x since:2024-01-01", "x before:today", "x type:code author:me"):
-        with pytest.raises(UsageError, match="applies to commits; add type:commit or type:diff"):
-            plan(query)
+def test_a_search_of_code_is_filtered_by_the_last_commits_of_files():
+    selection = plan("x author:me since:2024-01-01").selection
+    assert selection.documents == ()
+    assert selection.filters.commits == CommitFilters(("me",), since=19723)
     assert plan("x type:code").selection == plan("x").selection
+
+
+def test_the_filters_have_the_names_of_the_fields_too():
+    named = plan("x", commit_author=["Ada"], commit_date=["2024-01-01"]).selection
+    assert named.filters.commits == CommitFilters(("ada",), (), 19723, 19723)
+    with pytest.raises(UsageError, match="takes one day"):
+        plan("x", commit_date=["2024-01-01", "2024-01-02"])
 
 
 def test_combinations_without_meaning_are_refused():

@@ -52,7 +52,7 @@ def test_a_name_needs_a_letter():
 
 
 def test_symbol_queries_are_lower_case_and_unique():
-    assert symbol_queries([Name("Foo"), Name("foo"), Name("bar", ("Foo",))]) == ("foo", "bar")
+    assert symbol_queries([Name("Foo"), Name("foo"), Name("bar", ("Foo",))]) == ("foo", "bar", "foo.bar")
 
 
 @pytest.mark.parametrize("word", ["camelCase", "snake_case", "HTTPServer", "a.b", "A::b", "_private", "@decorator"])

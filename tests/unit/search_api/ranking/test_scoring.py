@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codequarry.search_api.ranking.scoring import (
+    ASKED_SUMMARY_WEIGHT,
     KIND_WEIGHTS,
     REPEAT_WEIGHT,
+    SUMMARY_WEIGHT,
     Ranked,
     cut_page,
     has_match,
@@ -15,7 +17,7 @@ from codequarry.search_api.ranking.scoring import (
     score,
 )
 from codequarry.search_api.ranking.signals import Signals
-from codequarry.shared.model import KINDS_OF_FILE
+from codequarry.shared.model import KINDS_OF_FILE, SUMMARY_KIND
 
 SHARE = st.floats(0, 1)
 SIGNALS = st.builds(Signals, SHARE, SHARE, SHARE, SHARE, SHARE)
@@ -202,3 +204,53 @@ def test_overlapping_parts_of_one_symbol_are_redundant(make_chunk):
 def test_neighbours_that_share_a_line_are_not_redundant(make_chunk):
     assert not is_redundant(make_chunk("x\n" * 9, start_line=10), make_chunk("x\n" * 10, start_line=1))
     assert is_redundant(make_chunk("x\n" * 4, start_line=3), make_chunk("x\n" * 30, start_line=1))
+
+
+SUMMARY = {
+    "id": "summary",
+    "content_hash": "s",
+    "symbol_type": "file",
+    "symbol_kind": SUMMARY_KIND,
+    "derived": True,
+    "end_line": 100,
+}
+
+
+def test_a_summary_neither_crowds_out_the_chunks_of_its_file_nor_is_dropped_for_sharing_their_lines(
+    plan, make_candidate, make_recall
+):
+    chunks = [
+        make_candidate(
+            "close the socket\n",
+            "src/a.py",
+            similarity=0.8 - number / 10,
+            start_line=1 + 10 * number,
+            content_hash=str(number),
+        )
+        for number in range(3)
+    ]
+    summary = make_candidate("close the socket\n", "src/a.py", similarity=0.95, **SUMMARY)
+    other = make_candidate("close\n", "src/b.py", similarity=0.1, content_hash="b")
+    without = rank(plan("close the socket"), make_recall(*chunks, other))
+    ranked = rank(plan("close the socket"), make_recall(*chunks, other, summary))
+    hits = cut_page(ranked, 4, 2, 0).hits
+    assert {item.id for item in hits} == {"summary", chunks[0].chunk.id, chunks[1].chunk.id, other.chunk.id}
+    weights = {item.id: item.repeat_weight for item in ranked}
+    assert all(weights[item.id] == item.repeat_weight for item in without)
+
+
+def test_a_summary_weighs_less_than_a_declaration_unless_the_query_asks_for_files(plan, make_candidate, make_recall):
+    summary = make_candidate("close the socket\n", "src/a.py", similarity=0.8, **SUMMARY)
+    chunk = make_candidate("close the socket\n", "src/b.py", similarity=0.8)
+    [first, second] = rank(plan("close the socket"), make_recall(summary, chunk))
+    assert (first.candidate, second.type_weight) == (chunk, SUMMARY_WEIGHT)
+    [first, _] = rank(plan("which file has to close the socket"), make_recall(summary, chunk))
+    assert (first.candidate, first.type_weight) == (summary, ASKED_SUMMARY_WEIGHT)
+    assert first.score <= 1
+
+
+def test_a_name_finds_its_definition_before_the_summary_of_its_file(plan, make_candidate, make_recall):
+    definition = make_candidate("def parse_cookie(): pass\n", symbol_name="parse_cookie", similarity=0.2)
+    summary = make_candidate("function parse_cookie: Parse a cookie.\n", similarity=0.9, **SUMMARY)
+    assert rank(plan("parse_cookie"), make_recall(summary, definition))[0].candidate == definition
+    assert rank(plan("which file has parse_cookie"), make_recall(summary, definition))[0].candidate == definition

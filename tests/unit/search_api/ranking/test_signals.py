@@ -44,6 +44,12 @@ def test_a_body_defines_more_than_a_prototype_or_a_class_that_lists_it(make_chun
     assert body > prototype > listed > 0
 
 
+def test_a_key_that_is_defined_with_its_scope_is_in_it(make_chunk):
+    key = Name("port", ("server",))
+    full, plain = make_chunk(defines=("port", "server.port")), make_chunk(defines=("port",))
+    assert definition_signal(full, [key]) > definition_signal(plain, [key]) > 0
+
+
 def test_the_scope_of_the_query_counts(make_chunk):
     wanted = [Name("read", ("Reader",))]
     right = definition_signal(make_chunk(symbol_name="read", qualified_name="io.Reader.read"), wanted)

@@ -316,14 +316,61 @@ def test_a_long_text_is_cut_into_windows_that_fit(server: Any, connect: Any) -> 
     assert embedder.max_tokens == 64
     assert len(windows) > 5
     assert all(window.end_token - window.start_token <= 56 for window in windows)
-    embedder.embed_query(text)
-    assert server.requests[0]["input"] == [windows[0].text]
+    assert len(text) == windows[-1].start_char + (windows[-1].characters or 0)
 
 
-def test_a_model_with_an_unknown_window_gets_whole_texts(connect: Any) -> None:
+def test_a_query_longer_than_the_window_is_the_mean_of_all_its_windows(server: Any, connect: Any) -> None:
+    embedder = connect(context_window=64, query_prefix="find: ")
+    text = " ".join(f"name{number}" for number in range(200))
+    found = embedder.embed_query(text)
+    [request] = server.requests
+    assert len(request["input"]) > 5
+    assert all(part.startswith("find: ") and part.removeprefix("find: ") in text for part in request["input"])
+    mean = expected(server, *request["input"]).mean(axis=0)
+    np.testing.assert_allclose(found, mean / np.linalg.norm(mean), atol=1e-6)
+
+
+def test_a_model_with_an_unknown_window_gets_the_usual_window(connect: Any) -> None:
     embedder = connect()
-    assert embedder.max_tokens is None
-    assert [window.text for window in embedder.windows("word " * 5000)] == ["word " * 5000]
+    assert embedder.max_tokens == 8192
+    assert [window.text for window in embedder.windows("word " * 4000)] == ["word " * 4000]
+    assert len(embedder.windows("word " * 9000)) == 3, "white space counts, because some tokenizers count it"
+
+
+def test_more_than_the_window_of_a_known_model_is_refused(connect: Any) -> None:
+    with pytest.raises(UsageError, match="context_window = 9000: model 'text-embedding-3-small' reads 8192 tokens"):
+        connect(model="text-embedding-3-small", context_window=9000)
+
+
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_a_text_that_the_server_finds_too_long_is_embedded_in_parts(server: Any, connect: Any, status: int) -> None:
+    """A server may have a smaller window than the settings say; no text may be lost for that."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        if any(len(text) > 1500 for text in body["input"]):
+            return server.Reply(status, {"error": {"message": "the input is too long: maximum 300 tokens"}})
+        return server.Reply(200, server.right(body))
+
+    server.script.extend([answer] * 100)
+    text = " ".join(f"name{number}" for number in range(500))
+    rows = connect().embed_documents(["short", text, "other"])
+    np.testing.assert_allclose(rows[[0, 2]], expected(server, "short", "other"), atol=1e-6)
+    parts = [part for request in server.requests for part in request["input"] if part in text and len(part) <= 1500]
+    assert "".join(sorted(set(parts), key=text.index)) == text
+    assert np.isclose(np.linalg.norm(rows[1]), 1)
+
+
+def test_a_long_text_whose_content_is_refused_is_reported(server: Any, connect: Any) -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        if any("forbidden" in text for text in body["input"]):
+            return server.Reply(400, {"error": {"message": "this input is not allowed"}})
+        return server.Reply(200, server.right(body))
+
+    server.script.extend([answer] * 100)
+    text = " ".join([*(f"name{number}" for number in range(500)), "forbidden"])
+    with pytest.raises(TextsRejected, match="this input is not allowed") as caught:
+        connect().embed_documents(["short", text])
+    assert list(caught.value.vectors) == [0]
 
 
 def test_after_a_failure_the_remaining_texts_are_not_sent(server: Any, connect: Any) -> None:

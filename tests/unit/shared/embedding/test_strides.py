@@ -96,6 +96,22 @@ def test_windows_together_cover_every_character(text: str, limit: int) -> None:
     assert position == len(text)
 
 
+def test_a_smaller_stride_has_a_smaller_overlap() -> None:
+    assert stride_shape(8192, EmbeddingSettings(stride_window=70)) == StrideShape(limit=8192, window=70, overlap=10)
+
+
+def test_strides_need_a_window() -> None:
+    with pytest.raises(UsageError, match="need context_window: model 'codequarry-1' reads texts of any length"):
+        open_built_in(EmbeddingSettings(stride_window=100))
+
+
+@given(text=st.text(max_size=400), limit=st.integers(16, 40))
+def test_windows_know_their_place_in_the_text(text: str, limit: int) -> None:
+    for window in cut(text, pieces(text), stride_shape(limit, EmbeddingSettings())):
+        assert window.characters is not None
+        assert text[window.start_char : window.start_char + window.characters] == window.text
+
+
 @pytest.fixture
 def narrow() -> Embedder:
     """Return a real model that reads 32 tokens."""

@@ -3,7 +3,15 @@ from dataclasses import dataclass
 import pytest
 
 from codequarry.shared.errors import ModelMismatch, StoreUnavailable
-from codequarry.shared.index.identity import Identity, check_identity, claim_identity, forget_identity, read_identity
+from codequarry.shared.index.identity import (
+    IDENTITY_KEY,
+    Identity,
+    check_identity,
+    check_strides,
+    claim_identity,
+    forget_identity,
+    read_identity,
+)
 from codequarry.shared.known_models import TABLE_FILES
 from codequarry.shared.settings.config import EmbeddingSettings, OpenSearchSettings, SettingsModel
 from codequarry.shared.store.factory import open_store
@@ -13,6 +21,7 @@ from codequarry.shared.store.factory import open_store
 class Model:
     name: str = "one"
     dimension: int = 256
+    max_tokens: int | None = None
 
 
 @pytest.fixture
@@ -29,7 +38,7 @@ def test_the_first_claim_stays_and_can_be_repeated(store):
     claim_identity(store, Model(), EmbeddingSettings(model="a setting"), "1")
     claim_identity(store, Model(), EmbeddingSettings(model="a setting"), "1")
     check_identity(store, Model(), "a setting")
-    assert read_identity(store) == Identity("one", 256, "1", "a setting")
+    assert read_identity(store) == Identity("one", 256, "1", "a setting", strides="none")
 
 
 @pytest.mark.parametrize("other", [Model("two"), Model(dimension=128)])
@@ -59,7 +68,7 @@ def test_another_path_of_the_same_folder_is_not_suggested(store, tmp_path, monke
 def test_a_new_chunker_keeps_the_index(store):
     claim_identity(store, Model(), EmbeddingSettings(model="s"), "1")
     claim_identity(store, Model(), EmbeddingSettings(model="s"), "2")
-    assert read_identity(store) == Identity("one", 256, "2", "s")
+    assert read_identity(store) == Identity("one", 256, "2", "s", strides="none")
 
 
 def test_model_options_are_stored_without_url_and_key(store):
@@ -81,3 +90,26 @@ def test_the_settings_choose_the_store(tmp_path):
     nowhere = OpenSearchSettings(urls=("http://127.0.0.1:1",), max_retries=0, timeout_seconds=1)
     with pytest.raises(StoreUnavailable, match=r"OpenSearch at http://127\.0\.0\.1:1 does not answer"):
         open_store(SettingsModel(home=tmp_path, store="opensearch", opensearch=nowhere), 8)
+
+
+def test_other_strides_are_refused_with_both_remedies(store):
+    claim_identity(store, Model(max_tokens=512), EmbeddingSettings(model="m"), "1")
+    check_strides(store, Model(max_tokens=512), EmbeddingSettings(context_window=512, stride_window=448))
+    for settings in (EmbeddingSettings(model="m", stride_window=400), EmbeddingSettings(model="m", stride_overlap=0)):
+        for attempt in (check_strides, lambda *given: claim_identity(*given, "1")):
+            with pytest.raises(ModelMismatch) as caught:
+                attempt(store, Model(max_tokens=512), settings)
+            assert "made with strides of 448 tokens that overlap by 64 in a window of 512" in str(caught.value)
+            assert "restore [embedding] context_window unset, stride_window unset" in str(caught.value)
+            assert "or run `codequarry migrate --model m`" in str(caught.value)
+
+
+def test_an_index_of_an_older_release_takes_the_strides_of_unchanged_settings(store):
+    claim_identity(store, Model(max_tokens=128), EmbeddingSettings(context_window=128), "1")
+    document = store.read_document(IDENTITY_KEY)
+    older = {name: value for name, value in document.body.items() if name != "strides"}
+    store.write_document(IDENTITY_KEY, older, document.version)
+    with pytest.raises(ModelMismatch, match="made with other settings of context_window"):
+        check_strides(store, Model(max_tokens=256), EmbeddingSettings(context_window=256))
+    claim_identity(store, Model(max_tokens=128), EmbeddingSettings(context_window=128), "1")
+    assert read_identity(store).strides == "128/112/16"

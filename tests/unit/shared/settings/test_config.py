@@ -82,7 +82,10 @@ def test_an_unknown_variable_is_reported_with_similar_names(variable: str, messa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("modle = 1", "unknown setting 'modle' in {file}; did you mean embedding.model or reranking.model?"),
+        (
+            "modle = 1",
+            "unknown setting 'modle' in {file}; did you mean embedding.model or reranking.model or",
+        ),
         ("[embedding]\nmodle = 1", "unknown setting 'embedding.modle' in {file}; did you mean embedding.model"),
         ("[embeding]\nmodel = 1", "unknown setting 'embeding' in {file}; did you mean embedding?"),
         ("[[path_rules]]\nglob = 'a'\ntag = 'b'", "unknown setting 'path_rules.0.tag' in {file}"),

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from codequarry.ingest.chunking.languages import LANGUAGE_BY_EXTENSION
 from codequarry.shared.relations import Reference, Target
 
 # Further links of one chunk say nothing new: lists of thousands are generated.
@@ -63,8 +64,13 @@ def _written(text: str, language: str) -> Iterator[tuple[int, str]]:
     for pattern in (*_SYNTAX.get(language, ()), _PATH):
         for match in pattern.finditer(text):
             written = next((group for group in match.groups() if group), None)
-            if written:
+            if written and (pattern is not _PATH or _is_file(written)):
                 yield match.start(), written
+
+
+def _is_file(written: str) -> bool:
+    """Return whether text names a file: it has a folder, or an extension that tells `app.py` from `Store.load`."""
+    return "/" in written or written.rpartition(".")[2].lower() in LANGUAGE_BY_EXTENSION
 
 
 def _target(written: str, language: str, path: str) -> Target | None:

@@ -1,0 +1,1 @@
+"""Commentary: what a language model says about each chunk."""

@@ -1,0 +1,195 @@
+"""Names in Java."""
+
+from collections.abc import Iterable
+
+from tree_sitter import Node
+
+from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RUNTIME, TRANSPARENT, imports
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, Names, NamingRules, text_of
+from codequarry.shared.relations import UNKNOWN
+
+_QUERY = """
+[(block) (lambda_expression) (for_statement) (enhanced_for_statement) (try_with_resources_statement) (catch_clause)
+ (switch_block_statement_group) (switch_rule) (constructor_body)] @scope
+(formal_parameter name: (identifier) @local)
+(spread_parameter (variable_declarator name: (identifier) @local))
+(local_variable_declaration declarator: (variable_declarator name: (identifier) @local))
+(enhanced_for_statement name: (identifier) @local)
+(resource name: (identifier) @local)
+(catch_formal_parameter name: (identifier) @local)
+(lambda_expression parameters: (identifier) @local)
+(inferred_parameters (identifier) @local)
+(instanceof_expression name: (identifier) @local)
+(type_pattern (identifier) @local)
+(record_pattern_component (identifier) @local)
+(type_parameter (type_identifier) @local)
+(record_declaration parameters: (formal_parameters (formal_parameter name: (identifier) @property)))
+(superclass [(type_identifier) @inherits (scoped_type_identifier (type_identifier) @inherits .)
+  (generic_type [(type_identifier) @inherits (scoped_type_identifier (type_identifier) @inherits .)])])
+(extends_interfaces (type_list [(type_identifier) @inherits (scoped_type_identifier (type_identifier) @inherits .)
+  (generic_type [(type_identifier) @inherits (scoped_type_identifier (type_identifier) @inherits .)])]))
+(super_interfaces (type_list [(type_identifier) @implements (scoped_type_identifier (type_identifier) @implements .)
+  (generic_type [(type_identifier) @implements (scoped_type_identifier (type_identifier) @implements .)])]))
+(annotation name: [(identifier) @decorates (scoped_identifier name: (identifier) @decorates)])
+(marker_annotation name: [(identifier) @decorates (scoped_identifier name: (identifier) @decorates)])
+(method_invocation object: (identifier) @mention)
+(method_reference . (identifier) @mention)
+(argument_list (identifier) @mention)
+(field_access object: (identifier) @mention)
+(field_access field: (identifier) @mention)
+(assignment_expression (identifier) @mention)
+(variable_declarator value: (identifier) @mention)
+(return_statement (identifier) @mention)
+(binary_expression (identifier) @mention)
+(unary_expression (identifier) @mention)
+(update_expression (identifier) @mention)
+(ternary_expression (identifier) @mention)
+(parenthesized_expression (identifier) @mention)
+(cast_expression value: (identifier) @mention)
+(array_access (identifier) @mention)
+(array_initializer (identifier) @mention)
+(enhanced_for_statement value: (identifier) @mention)
+(element_value_pair value: (identifier) @mention)
+(lambda_expression body: (identifier) @mention)
+"""
+
+_METHOD = DefinitionKind("method", "method", has_locals=True)
+_CONSTRUCTOR = DefinitionKind("constructor", "method", has_locals=True)
+_FIELD = DefinitionKind("field", "block")
+_CLASS = DefinitionKind("class", "class", has_members=True)
+_INSIDE = {"parenthesized_expression", "annotated_type", "array_type", "array_access", "type_bound", "catch_type"}
+_MAX_DEPTH = 30
+
+
+def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+    kind = node.type
+    if depth > _MAX_DEPTH:
+        return None
+    if kind in {"identifier", "type_identifier", "this", "super"}:
+        return (text_of(node, data),)
+    if kind in {"field_access", "method_invocation", "scoped_identifier"}:
+        return _of_member(node, data, depth)
+    if kind == "object_creation_expression":
+        type_ = node.child_by_field_name("type")
+        return _names_of(type_, data, depth + 1) if type_ is not None else None
+    if kind == "scoped_type_identifier":
+        return tuple(name for part in node.named_children for name in _names_of(part, data, depth + 1) or ())
+    if kind == "generic_type":
+        return _of_generic(node, data, depth)
+    if kind == "cast_expression":
+        type_ = node.child_by_field_name("type")
+        return _names_of(type_, data, depth + 1) if type_ is not None else None
+    if kind == "method_reference":
+        first, *rest = node.named_children
+        return (*(_names_of(first, data, depth + 1) or (UNKNOWN,)), text_of(rest[-1], data)) if rest else None
+    if kind == "ternary_expression":
+        return _first_names(node.named_children[1:], data, depth)
+    if kind == "assignment_expression":
+        return _first_names(node.named_children[-1:], data, depth)
+    return _first_names(node.named_children, data, depth) if kind in _INSIDE else None
+
+
+def _first_names(nodes: Iterable[Node], data: bytes, depth: int) -> Names | None:
+    return next((names for node in nodes if (names := _names_of(node, data, depth + 1))), None)
+
+
+def _of_member(node: Node, data: bytes, depth: int) -> Names | None:
+    """Return the names of a field or call; ``Outer.this.x`` is ``Outer.x``, as is ``Outer.super.x``."""
+    holder = node.child_by_field_name("object") or node.child_by_field_name("scope")
+    name = node.child_by_field_name("name") or node.child_by_field_name("field")
+    if name is None:
+        return None
+    own = () if name.type in {"this", "super"} else (text_of(name, data),)
+    if holder is None:
+        return own
+    return (*(_names_of(holder, data, depth + 1) or (UNKNOWN,)), *own)
+
+
+def _of_generic(node: Node, data: bytes, depth: int) -> Names | None:
+    first, *rest = node.named_children
+    outer = _names_of(first, data, depth + 1)
+    if outer is None or outer[-1] not in TRANSPARENT or not rest:
+        return outer
+    inner = _first_names(reversed(rest[-1].named_children), data, depth)
+    return inner if inner is not None else outer
+
+
+def _expression_of(node: Node) -> Node:
+    parent = node.parent
+    if parent is None:
+        return node
+    if parent.type in {"scoped_type_identifier", "method_reference"}:
+        return parent if parent.named_children[-1] == node else node
+    if parent.type in {"method_invocation", "scoped_identifier"}:
+        return parent if parent.child_by_field_name("name") == node else node
+    return parent if parent.type == "field_access" and parent.child_by_field_name("field") == node else node
+
+
+def _type_of(node: Node, data: bytes) -> Names | None:
+    """Return the names of the type of a definition or local; ``var`` has that of its value."""
+    parent = node.parent
+    if parent is None:
+        return None
+    if parent.type == "enum_constant":
+        body = parent.parent
+        holder = body.parent if body is not None else None
+        name = holder.child_by_field_name("name") if holder is not None else None
+        return (text_of(name, data),) if name is not None else None
+    if parent.type in {"lambda_expression", "inferred_parameters"}:
+        return _element_names(node, parent, data)
+    if parent.type in {"catch_formal_parameter", "type_pattern", "record_pattern_component"}:
+        return _first_names((child for child in parent.named_children if child != node), data, 0)
+    if parent.type == "instanceof_expression":
+        right = parent.child_by_field_name("right")
+        return _names_of(right, data) if right is not None else None
+    if parent.type == "type_parameter":
+        return _first_names(parent.named_children[1:], data, 0)
+    holder = parent.parent if parent.type == "variable_declarator" else parent
+    declared = holder.child_by_field_name("type") if holder is not None else None
+    if declared is None and holder is not None and holder.type == "spread_parameter":
+        return _first_names(holder.named_children[:-1], data, 0)
+    if declared is None or text_of(declared, data) != "var":
+        return _names_of(declared, data) if declared is not None else None
+    value = parent.child_by_field_name("value")
+    return _names_of(value, data) if value is not None else None
+
+
+def _element_names(parameter: Node, holder: Node, data: bytes) -> Names | None:
+    """Return the names of ``xs`` for the parameter of a function that ``xs.forEach`` or the like calls."""
+    function = holder.parent if holder.type == "inferred_parameters" else holder
+    if function is None or (holder.type == "inferred_parameters" and holder.named_children[0] != parameter):
+        return None
+    call = function.parent.parent if function.parent is not None else None
+    if call is None or call.type != "method_invocation":
+        return None
+    names = _names_of(call, data)
+    return names[:-1] or None if names is not None and names[-1] in ELEMENT_CALLS else None
+
+
+JAVA_NAMES = NamingRules(
+    query=_QUERY,
+    definitions={
+        "class_declaration": _CLASS,
+        "interface_declaration": DefinitionKind("interface", "interface", has_members=True),
+        "annotation_type_declaration": DefinitionKind("annotation", "interface", has_members=True),
+        "enum_declaration": DefinitionKind("enum", "enum", has_members=True),
+        "record_declaration": DefinitionKind("record", "class", has_members=True),
+        "method_declaration": _METHOD,
+        "annotation_type_element_declaration": DefinitionKind("element", "method", has_locals=True),
+        "constructor_declaration": _CONSTRUCTOR,
+        "enum_constant": DefinitionKind("enum constant", "block"),
+        "field_declaration": _FIELD,
+        "constant_declaration": DefinitionKind("constant", "block"),
+        "formal_parameter": DefinitionKind("component", "block"),
+    },
+    names_of=_names_of,
+    expression_of=_expression_of,
+    type_of=_type_of,
+    imports=imports,
+    self_names=frozenset({"this"}),
+    super_names=frozenset({"super"}),
+    sees_members=True,
+    has_overloads=True,
+    sees_package=True,
+    runtime=RUNTIME,
+)
