@@ -320,7 +320,7 @@ class Resolver:
         if symbol.has_members:
             return [item]
         if symbol.definition.symbol_kind == "variant" and len(symbol.path) > 1:
-            return self._in_file(symbol.path[:-1], symbol.place, depth)
+            return self._in_file(Target("scope", "", symbol.path[:-1]), symbol.place, depth)
         return self._behind_type(item, depth)
 
     def _inside(self, item: Resolved, depth: int) -> list[Resolved]:
