@@ -306,7 +306,7 @@ class Resolver:
         found = [
             symbol
             for symbol in self._table.named(name)
-            if symbol.place.repo == place.repo and symbol.definition.symbol_type == "method"
+            if symbol.place.repo == place.repo and len(symbol.path) > 1 and symbol.definition.symbol_type == "method"
             for trait in self._table.named(symbol.path[-2])
             if trait.definition.symbol_type == "interface" and trait.place == symbol.place
         ]
@@ -320,7 +320,7 @@ class Resolver:
         if symbol.has_members:
             return [item]
         if symbol.definition.symbol_kind == "variant" and len(symbol.path) > 1:
-            return self._in_file(symbol.path[:-1], symbol.place, depth)
+            return self._in_file(Target("scope", "", symbol.path[:-1]), symbol.place, depth)
         return self._behind_type(item, depth)
 
     def _inside(self, item: Resolved, depth: int) -> list[Resolved]:
