@@ -178,7 +178,7 @@ def test_the_overload_with_as_many_parameters_is_first_and_a_field_is_not_called
 def test_extensions_and_companions_of_kotlin():
     files = {
         "a/Shop.kt": "package acme\nimport acme.more.twice\nfun run(shop: Shop) { shop.twice(); Shop.make() }\n",
-        "b/Shop.kt": "package acme\nclass Shop { companion object { fun make() = Shop() } }\n",
+        "b/Shop.kt": "package acme\nclass Shop {\n  companion object {\n    fun make() = Shop()\n  }\n}\n",
         "c/More.kt": "package acme.more\nimport acme.Shop\nfun Shop.twice() = this\n",
     }
     assert Snapshot(files).resolve("a/Shop.kt", "twice") == ["c/More.kt Shop.twice package"]
