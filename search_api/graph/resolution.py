@@ -385,10 +385,10 @@ def _distance(item: Resolved, written: WrittenReference) -> tuple[bool, bool, in
 
 def _distinct(found: Iterable[Resolved]) -> list[Resolved]:
     """Return each definition once, and not more than are worth following."""
-    unique: dict[tuple[str, str, int, Names], Resolved] = {}
+    unique: dict[tuple[str, str, int, Names, str], Resolved] = {}
     for item in found:
         place, definition = item.symbol.place, item.symbol.definition
-        unique.setdefault((place.repo, place.path, definition.line, definition.path), item)
+        unique.setdefault((place.repo, place.path, definition.line, definition.path, definition.symbol_kind), item)
     return list(unique.values())[:_MAX_FOLLOWED]
 
 

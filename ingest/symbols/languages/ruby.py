@@ -81,6 +81,9 @@ def _type_of(node: Node, data: bytes) -> Names | None:
 
 def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | None:
     """Symbols are names that a call defines only for ``attr_reader`` and the like."""
+    left = node.child_by_field_name("left")
+    if left is not None and left.type == "instance_variable":
+        return _FIELD
     if node.type != "call":
         return kind
     method = node.child_by_field_name("method")
