@@ -52,7 +52,8 @@ def latex_pieces(text: SourceText, sizes: Sizes, path: str) -> list[Piece]:
         headings = [Heading(index, _BIBTEX_LEVEL, found[2]) for index, found in entries]
         labels = [Label(index, found[2][:_MAX_TITLE_CHARACTERS]) for index, found in entries]
     else:
-        headings = [found for index in range(len(rows)) if not verbatim[index] and (found := _heading(rows, index))]
+        found_at = (_heading(rows, index) for index in range(len(rows)) if not verbatim[index])
+        headings = [heading for heading in found_at if heading is not None]
         labels = _labels(rows, verbatim)
     return section_pieces(SectionedText(headings, costs, _mentions, labels), text, sizes)
 
