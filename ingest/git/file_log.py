@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from codequarry.ingest.git.commits import ReadCommit
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.process import run_git, stream_git
-from codequarry.shared.errors import LimitExceeded
-from codequarry.shared.paths import raw
+from codequarry.shared.errors import GitError, LimitExceeded
+from codequarry.shared.paths import printable, raw
 
 # All output of one pass: a hundred thousand commits that each change a dozen files have less than half of this.
 MOST_BYTES = 400_000_000
@@ -22,6 +22,8 @@ MOST_SECONDS = 60.0
 MOST_COMMIT_BYTES = 64_000_000
 # A first line is looked for and masked in this many bytes of a message.
 MOST_MESSAGE_BYTES = 20_000
+# Commits of two histories that are compared. More are a new history, which most often has other files too.
+MOST_COMPARED = 5_000
 # Commits named in one command line.
 COMMITS_PER_COMMAND = 1_000
 # What a file has in a commit that does not have it.
@@ -78,6 +80,28 @@ def read_changes_with(mirror: Mirror, tip: str, path: str, most: int) -> Iterato
     touching = run_git(listing, mirror.environment, what=f"cannot read the history of {path}").decode().split()
     for start in range(0, len(touching), COMMITS_PER_COMMAND):
         yield from _log(mirror, "--no-walk=unsorted", *touching[start : start + COMMITS_PER_COMMAND], "--")
+
+
+def paths_between(mirror: Mirror, one: str, other: str) -> frozenset[str]:
+    """Return the paths that the commits touched which only one of two histories has, of the newest ``MOST_COMPARED``.
+
+    It is empty if the mirror lacks either commit.
+    """
+    command = (
+        "log",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        *_SAFE,
+        f"--max-count={MOST_COMPARED}",
+        "--format=",
+        f"{one}...{other}",
+    )
+    try:
+        found = mirror.run(*command, "--", what=f"cannot compare {one} and {other}")
+    except GitError:
+        return frozenset()
+    return frozenset(printable(path) for path in found.split(b"\0") if path)
 
 
 def read_messages(mirror: Mirror, commits: Collection[str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from codequarry.ingest.files.reading_pool import Readers, most_processes, open_readers, reading_processes
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.ancestry import lost_commits, new_commits
+from codequarry.ingest.git.file_log import paths_between
 from codequarry.ingest.history.file_histories import DatingReaders, FileHistories
 from codequarry.ingest.request.repository_entry import (
     RemovedMeanwhile,
@@ -102,10 +103,20 @@ def _plan(run: Run, held: Held, placer: Placer) -> RunWork:
     base = placer.base_at(head, held.base) if held.base else None
     tasks = base.plan.changed if base else run.source.tasks
     state = check_held(head, held.timeline, held.holder, held.number)
-    live = () if held.new else store.files(snapshot_at(head, held.timeline, state.published))
+    live = [] if held.new else list(store.files(snapshot_at(head, held.timeline, state.published)))
+    # A file may have the same content by other commits: after a revert, or when its history was rewritten.
+    touched = _touched(run, state.commit) if live and base is None else frozenset[str]()
+    stale = touched.intersection(file.path for file in live).intersection(task.path for task in tasks)
     before = {file.path: file for file in store.written_files(held.timeline, held.number)} if held.resumed else {}
     # The interrupted run may have been asked to rewrite different paths from this run.
-    return RunWork(make_plan(tasks, live, run.source.forced.union(before)), base, before)
+    return RunWork(make_plan(tasks, live, run.source.forced.union(before, stale)), base, before)
+
+
+def _touched(run: Run, previous: str) -> frozenset[str]:
+    """Return the paths whose history differs between the published commit and the wanted one."""
+    if previous in ("", run.source.commit) or not run.workshop.settings.history.file_commits:
+        return frozenset()
+    return paths_between(run.source.mirror, previous, run.source.commit)
 
 
 def _open_readers(run: Run, tasks: list[FileTask], log: LogPlan) -> Readers:

@@ -20,6 +20,7 @@ def make_hit() -> Callable[..., Hit]:
         values |= dict.fromkeys(texts, "") | {"language": "python", "symbol_type": "function", "kind_of_file": "source"}
         values |= {"score": 0.5, "start_line": 1, "end_line": 1, "start_char": 0, "end_char": 0, "masked": False}
         values |= {"ref": "main", "branch": "main", "commit": "c" * 40, "url": None, "is_stride": False}
+        values |= {"introduced_commit": None, "code_owners": (), "file_history_is_partial": False}
         return Hit(**values | given)
 
     return make

@@ -3,9 +3,10 @@ from dataclasses import replace
 import pytest
 
 from codequarry.cli.terminal import hits
-from codequarry.cli.terminal.hits import Excerpt, excerpt
+from codequarry.cli.terminal.hits import Excerpt, excerpt, history_line
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.search_api.answers.hits import Explanation, Hit, HitVariant, HitVersion, SearchAnswer
+from codequarry.shared.model import ChangedTogether, FileOwner
 
 
 @pytest.fixture
@@ -135,3 +136,14 @@ def test_no_lines_are_shown_if_none_are_requested(hit_of) -> None:
 
 def test_carriage_returns_are_not_shown(hit_of) -> None:
     assert excerpt(hit_of("a = 1\r\nb = 2\r\n"), "x", 5).lines == ("a = 1", "b = 2")
+
+
+def test_the_history_of_the_file_is_one_line(make_hit):
+    owner, other = FileOwner("Ada\x1b[31m", 0.75), ChangedTogether("src/b.py", 3)
+    known = {"file_history_length": 4, "owners": (owner,), "co_change_files": (other,), "code_owners": ("@team",)}
+    last = {"last_modified_commit": "c" * 40, "commit_author": "Ada", "commit_date": "2024-05-31T00:00:00Z"}
+    (line,) = history_line(make_hit(**known, **last))
+    assert line.startswith("4 commits; last cccccccccccc  Ada  2024-05-31; by Ada")
+    assert line.endswith(" 75% (CODEOWNERS: @team); changes with src/b.py (3)") and "\x1b" not in line
+    assert list(history_line(make_hit(file_history_length=1, file_history_is_partial=True))) == ["at least 1 commit"]
+    assert list(history_line(make_hit())) == []

@@ -1,6 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
-from codequarry.search_api.search.hits import blob_url
+from codequarry.search_api.search.hits import blob_url, versioned_chunk
+from codequarry.search_api.versions.views import View
+from codequarry.shared.model import ChangedTogether, Chunk, FileHistory, PathGlobs
+from codequarry.shared.versions.refs import Ref
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -46,3 +51,22 @@ def test_without_a_commit_there_is_no_url():
 def test_odd_file_names_are_quoted():
     url = blob_url("https://github.com/a/b", COMMIT, 'x y/#1"?\n.py', 1, 2)
     assert url == f"https://github.com/a/b/blob/{COMMIT}/x%20y/%231%22%3F%0A.py#L1-L2"
+
+
+def chunk_with_history():
+    history = FileHistory(3, False, (ChangedTogether("src/b.py", 2), ChangedTogether("secret/c.py", 2)))
+    return Chunk(
+        "1", "core", "src/a.py", "b" * 40, "python", "function", 1, 1, 0, 1, "x", "",
+        commit_author="Ada", commit_message="Hide secret/c.py", last_modified_commit=COMMIT, file_history=history,
+    )  # fmt: skip
+
+
+def test_a_caller_of_some_paths_learns_nothing_about_others_from_the_history():
+    view = View("core", Ref("branch", "main"), 1, 2, COMMIT)
+    whole = versioned_chunk(chunk_with_history(), view, "")
+    assert [other.path for other in whole.co_change_files] == ["src/b.py", "secret/c.py"]
+    assert (whole.commit_message, whole.file_history_length) == ("Hide secret/c.py", 3)
+    limited = versioned_chunk(chunk_with_history(), replace(view, allowed=(PathGlobs(("src/**",)),)), "")
+    assert [other.path for other in limited.co_change_files] == ["src/b.py"]
+    assert (limited.commit_message, limited.commit_author, limited.file_history_length) == (None, "Ada", 3)
+    assert limited.introduced_commit == limited.last_modified_commit == COMMIT

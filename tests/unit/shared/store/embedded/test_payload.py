@@ -5,7 +5,7 @@ from dataclasses import fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codequarry.shared.model import Chunk, ChunkRow, StrideInfo, Tokens
+from codequarry.shared.model import ChangedTogether, Chunk, ChunkRow, FileHistory, FileOwner, StrideInfo, Tokens
 from codequarry.shared.store.embedded.payload import decode, encode
 
 # Includes lone surrogates: a file that is not valid UTF-8 may leave them in its text.
@@ -13,6 +13,8 @@ TEXT = st.text(st.characters(), max_size=40)
 WORDS = st.lists(st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8), max_size=6).map(" ".join)
 MAYBE = st.none() | TEXT
 NUMBER = st.integers(0, 2**40)
+TOGETHER = st.lists(st.builds(ChangedTogether, TEXT, NUMBER), max_size=3).map(tuple)
+OWNERS = st.lists(st.builds(FileOwner, TEXT, st.floats(0, 1)), max_size=3).map(tuple)
 BY_TYPE = {
     str: TEXT,
     int: NUMBER,
@@ -22,6 +24,7 @@ BY_TYPE = {
     int | None: st.none() | NUMBER,
     float | None: st.none() | st.floats(allow_nan=False),
     tuple[str, ...]: st.lists(TEXT, max_size=3).map(tuple),
+    FileHistory | None: st.none() | st.builds(FileHistory, NUMBER, st.booleans(), TOGETHER, OWNERS),
     StrideInfo | None: st.none() | st.builds(StrideInfo, TEXT, NUMBER, NUMBER, NUMBER, NUMBER),
 }
 CHUNKS = st.builds(Chunk, **{field.name: BY_TYPE.get(field.type, TEXT) for field in fields(Chunk)})
