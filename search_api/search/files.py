@@ -33,7 +33,7 @@ def read_file(
     UsageError for lines that the file does not have.
     """
     seen = one_version(catalog, repo, version)
-    chunks = file_chunks(catalog.store, seen, path)
+    chunks = [chunk for chunk in file_chunks(catalog.store, seen, path) if not chunk.is_summary]
     if not chunks:
         raise NotIndexed(f"'{path}' in {repo} has no text in the index: the file is empty")
     lines = join_lines(chunks)
@@ -59,8 +59,8 @@ def read_file(
 
 
 def file_chunks(store: RowReader, seen: OneVersion, path: str) -> list[Chunk]:
-    """Return the chunks that hold a file's text; raise NotIndexed if it was skipped or does not exist."""
-    chunks = [chunk for chunk in store.chunks(seen.snapshot, path, seen.view.repo) if not chunk.is_summary]
+    """Return the chunks of a file, or none if it is empty; raise NotIndexed if it was skipped or does not exist."""
+    chunks = store.chunks(seen.snapshot, path, seen.view.repo)
     if chunks:
         return chunks
     record = next(iter(store.files(seen.snapshot, [path])), None)
