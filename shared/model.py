@@ -85,7 +85,7 @@ class Chunk:
     filter reads: name and, as the settings permit, e-mail address, in lower case. ``commit_day`` counts days since
     1970, in UTC.
 
-    If ``derived`` is set, ``text`` is not the file's own text: it was made from the file, such as its summary, or a cell
+    If ``derived`` is set, ``text`` is not the file's own text but was made from the file, such as its summary or a cell
     of a notebook. ``commentary`` is what a model wrote about the chunk.
     """
 

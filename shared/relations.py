@@ -35,9 +35,9 @@ PASSED_ON = "export"
 class Target:
     """What a reference means as far as its own file says.
 
-    ``names`` leads from ``module`` to the symbol: each is a member of the one before it, or of its type. ``module`` is
-    empty in the file itself (or else says where a name is looked up that the type around it does not have), a path in the language's own notation after an import (relative paths are resolved), and
-    the file's own package for ``package``.
+    ``names`` leads from ``module`` to the symbol: each is a member of the one before it, or of its type. After an
+    import, ``module`` is a path in the language's own notation, with relative paths resolved; for ``package`` it is the
+    file's own package. In the file itself it is empty, or says where to look for what the type around a name lacks.
     """
 
     origin: Origin

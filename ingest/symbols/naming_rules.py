@@ -12,6 +12,11 @@ Names = tuple[str, ...]
 """The names of an expression, outermost first: ``("self", "client", "get")`` for ``self.client.get(…)``."""
 
 
+def words(*lines: str) -> frozenset[str]:
+    """Return the words of some lines."""
+    return frozenset(word for line in lines for word in line.split())
+
+
 def text_of(node: Node, data: bytes) -> str:
     """Return a node's text."""
     return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -51,7 +56,7 @@ class ImportedName:
     place: Node | None = field(default=None, compare=False)
     """Where the name stands, if the import binds several."""
     package: str = ""
-    """The name by which the imported package defines itself, in a language whose packages do; it is a mere qualifier."""
+    """The name by which the imported package calls itself, in a language whose packages do; it is a mere qualifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,11 @@ class NamingRules:
     ``@ref`` and ``@import`` are read too. It captures ``@scope`` (a node whose inside is a scope), ``@container`` (a
     scope whose names are members of a type that it names, such as Rust's ``impl``), ``@local`` (a name bound in the
     scope around it), ``@narrowed`` (a scope in which a local has a more special type, such as a case of a type switch),
-    ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is
-    defined inside a method but is a member of the type around it), ``@passed_on`` (an export of what has another name
-    or comes from another module), and references by kind: ``@inherits @implements @decorates @type @mention``.
-    ``@qualified`` is an expression that ends with a captured name, and ``@keyed`` one whose key a captured name is; they
-    spare ``expression_of``, which is slow.
+    ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is defined inside a method
+    but is a member of the type around it), ``@passed_on`` (an export of what has another name or comes from another
+    module), and references by kind: ``@inherits @implements @decorates @type @mention``. ``@qualified`` is an
+    expression that ends with a captured name, and ``@keyed`` one whose key a captured name is; they spare
+    ``expression_of``, which is slow.
     ``@names_import`` is an import that the chunk does not list, such as the declaration of a module.
     ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
     argument of another call.

@@ -40,8 +40,8 @@ class DefinitionsRequest:
 class GraphRequest:
     """A symbol, the symbols of a chunk, or a file, whose neighbours are asked for.
 
-    ``filters`` select the repositories and versions, and the paths and languages of the places (``from``). ``kinds`` are
-    those of the edges, all if it is empty. ``direction`` ``in`` asks for edges to the symbol, ``out`` for others.
+    ``filters`` select the repositories and versions, and the paths and languages of the places (``from``). ``kinds``
+    are those of the edges, all if it is empty. ``direction`` ``in`` asks for edges to the symbol, ``out`` for others.
     """
 
     name: Name | None

@@ -23,7 +23,6 @@ VALUES = {
     "imports": ("os.path", {"imports": ("sys", "os.path")}, {"imports": ("os",)}),
     "kind_of_file": ("test", {"kind_of_file": "test"}, {"kind_of_file": "source"}),
     "language": ("c++", {"language": "c++"}, {"language": "c"}),
-    "derived": ("true", {"derived": True}, {"derived": False}),
     "masked": ("true", {"masked": True}, {"masked": False}),
     "microservice": ("billing", {"microservice": "billing"}, {"microservice": "billing-api"}),
     "package": ("a.b", {"package": "a.b"}, {"package": "a.b.c"}),

@@ -11,6 +11,7 @@ from codequarry.ingest.symbols.naming_rules import (
     NamingRules,
     first_child,
     text_of,
+    words,
 )
 from codequarry.shared.relations import UNKNOWN
 
@@ -87,29 +88,10 @@ _CPP_QUERY = """
 (qualified_identifier name: (identifier) @mention)
 """
 # Types that behave like the type inside, and functions that return a value of their type argument.
-_TRANSPARENT = frozenset(
-    [
-        "unique_ptr",
-        "shared_ptr",
-        "weak_ptr",
-        "optional",
-        "vector",
-        "deque",
-        "list",
-        "set",
-        "unordered_set",
-        "array",
-        "atomic",
-        "span",
-        "initializer_list",
-        "make_unique",
-        "make_shared",
-        "static_cast",
-        "dynamic_cast",
-        "reinterpret_cast",
-        "const_cast",
-        "scoped_refptr",
-    ]
+_TRANSPARENT = words(
+    "unique_ptr shared_ptr weak_ptr optional vector deque list set unordered_set array atomic span",
+    "initializer_list make_unique make_shared static_cast dynamic_cast reinterpret_cast const_cast",
+    "scoped_refptr",
 )
 _WORDS = frozenset({"identifier", "field_identifier", "type_identifier", "namespace_identifier", "this"})
 _INNER = {
@@ -282,68 +264,12 @@ _DEFINITIONS = {
     "preproc_def": DefinitionKind("macro", "block"),
     "preproc_function_def": DefinitionKind("macro", "function"),
 }
-_BUILTINS = frozenset(
-    [
-        "NULL",
-        "nullptr",
-        "true",
-        "false",
-        "TRUE",
-        "FALSE",
-        "size_t",
-        "ssize_t",
-        "ptrdiff_t",
-        "int8_t",
-        "int16_t",
-        "int32_t",
-        "int64_t",
-        "uint8_t",
-        "uint16_t",
-        "uint32_t",
-        "uint64_t",
-        "uintptr_t",
-        "intptr_t",
-        "bool",
-        "FILE",
-        "va_list",
-        "va_start",
-        "va_end",
-        "va_arg",
-        "offsetof",
-        "sizeof",
-        "printf",
-        "fprintf",
-        "snprintf",
-        "sprintf",
-        "memcpy",
-        "memset",
-        "memmove",
-        "memcmp",
-        "strlen",
-        "strcmp",
-        "strncmp",
-        "strcpy",
-        "strncpy",
-        "strcat",
-        "strchr",
-        "strstr",
-        "malloc",
-        "calloc",
-        "realloc",
-        "free",
-        "exit",
-        "abort",
-        "assert",
-        "errno",
-        "stdout",
-        "stderr",
-        "stdin",
-        "wchar_t",
-        "static_cast",
-        "dynamic_cast",
-        "reinterpret_cast",
-        "const_cast",
-    ]
+_BUILTINS = words(
+    "NULL nullptr true false TRUE FALSE size_t ssize_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t",
+    "uint16_t uint32_t uint64_t uintptr_t intptr_t bool FILE va_list va_start va_end va_arg offsetof sizeof",
+    "printf fprintf snprintf sprintf memcpy memset memmove memcmp strlen strcmp strncmp strcpy strncpy",
+    "strcat strchr strstr malloc calloc realloc free exit abort assert errno stdout stderr stdin wchar_t",
+    "static_cast dynamic_cast reinterpret_cast const_cast",
 )
 
 C_NAMES = NamingRules(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of, words
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -30,11 +30,10 @@ _CLASS = DefinitionKind("class", "class", has_members=True)
 _METHOD = DefinitionKind("method", "method", has_locals=True)
 _FIELD = DefinitionKind("field", "block")
 # Wrappers whose last argument is the type that matters.
-_TRANSPARENT = frozenset(
-    """
-    Task ValueTask List IList IEnumerable ICollection IReadOnlyList IReadOnlyCollection IQueryable Dictionary
-    IDictionary HashSet Nullable Lazy Queue Stack IAsyncEnumerable ConcurrentDictionary ImmutableArray ImmutableList
-    """.split()
+_TRANSPARENT = words(
+    "Task ValueTask List IList IEnumerable ICollection IReadOnlyList IReadOnlyCollection IQueryable Dictionary",
+    "IDictionary HashSet Nullable Lazy Queue Stack IAsyncEnumerable ConcurrentDictionary ImmutableArray",
+    "ImmutableList",
 )
 _INSIDE = {
     "await_expression", "parenthesized_expression", "nullable_type", "array_type", "element_access_expression",

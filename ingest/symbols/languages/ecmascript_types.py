@@ -28,6 +28,17 @@ _NO_TYPES = {"literal_type", "predefined_type", "null", "undefined", "true", "fa
 _MAX_DEPTH = 30
 
 
+# Expressions and types that stand for what one of these fields holds. A function counts as what its call returns.
+_THROUGH = {
+    "call_expression": ("function",),
+    "new_expression": ("constructor",),
+    "subscript_expression": ("object",),
+    "assignment_expression": ("right",),
+    "function_type": ("return_type",),
+    "call_signature": ("return_type",),
+}
+
+
 def expression_names(node: Node, data: bytes, depth: int = 0) -> Names | None:
     """Return the names of an expression or type."""
     kind = node.type
@@ -41,23 +52,19 @@ def expression_names(node: Node, data: bytes, depth: int = 0) -> Names | None:
         return _of_member(node, "object", "property", data, depth)
     if kind == "nested_type_identifier":
         return _of_member(node, "module", "name", data, depth)
-    if kind in {"call_expression", "new_expression"}:
-        called = node.child_by_field_name("function") or node.child_by_field_name("constructor")
-        return expression_names(called, data, depth + 1) if called is not None else None
-    if kind == "subscript_expression":
-        held = node.child_by_field_name("object")
-        return expression_names(held, data, depth + 1) if held is not None else None
+    if kind in _THROUGH:
+        fields = (node.child_by_field_name(name) for name in _THROUGH[kind])
+        inner = next((field for field in fields if field is not None), None)
+        return expression_names(inner, data, depth + 1) if inner is not None else None
+    return _names_of_type(node, data, depth)
+
+
+def _names_of_type(node: Node, data: bytes, depth: int) -> Names | None:
+    kind = node.type
     if kind in {"as_expression", "satisfies_expression"}:
         return first_names(reversed(node.named_children), data, depth)
-    if kind == "assignment_expression":
-        right = node.child_by_field_name("right")
-        return expression_names(right, data, depth + 1) if right is not None else None
     if kind == "generic_type":
         return _of_generic(node, data, depth)
-    if kind in {"function_type", "call_signature"}:
-        # A value of such a type counts as what its call returns.
-        returned = node.child_by_field_name("return_type")
-        return expression_names(returned, data, depth + 1) if returned is not None else None
     if kind == "object_type":
         return first_names((child for child in node.named_children if child.type == "call_signature"), data, depth)
     if kind == "intersection_type":
@@ -152,7 +159,7 @@ def _element_names(parameter: Node, holder: Node, data: bytes) -> Names | None:
 
 
 def _destructured(node: Node, data: bytes) -> Names | None:
-    """Return ``("foo", "a", "b")`` for ``b`` in ``const {a: {b}} = foo``; an element of an array counts as the array."""
+    """Return ``("foo", "a", "b")`` for ``b`` in ``const {a: {b}} = foo``; an array stands for its elements."""
     names: list[str] = []
     current: Node | None = node
     for _ in range(_MAX_DEPTH):

@@ -12,6 +12,7 @@ from codequarry.ingest.symbols.naming_rules import (
     NamingRules,
     first_child,
     text_of,
+    words,
 )
 from codequarry.shared.relations import UNKNOWN
 
@@ -58,58 +59,13 @@ _QUERY = """
   function: [(identifier) @argument (selector_expression field: (field_identifier) @argument)]))
 """
 
-_BUILTIN_TYPES = frozenset(
-    [
-        "any",
-        "bool",
-        "byte",
-        "comparable",
-        "complex64",
-        "complex128",
-        "error",
-        "float32",
-        "float64",
-        "int",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "rune",
-        "string",
-        "uint",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "uintptr",
-    ]
+_BUILTIN_TYPES = words(
+    "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune",
+    "string uint uint8 uint16 uint32 uint64 uintptr",
 )
-_BUILTINS = frozenset(
-    [
-        "append",
-        "cap",
-        "clear",
-        "close",
-        "complex",
-        "copy",
-        "delete",
-        "imag",
-        "len",
-        "make",
-        "max",
-        "min",
-        "new",
-        "panic",
-        "print",
-        "println",
-        "real",
-        "recover",
-        "true",
-        "false",
-        "nil",
-        "iota",
-        "_",
-    ]
+_BUILTINS = words(
+    "append cap clear close complex copy delete imag len make max min new panic print println real recover",
+    "true false nil iota _",
 )
 # The type or value inside, whose members are those of the whole: of an element, for containers.
 _INNER = {

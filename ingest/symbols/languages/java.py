@@ -69,23 +69,18 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
         return (text_of(node, data),)
     if kind in {"field_access", "method_invocation", "scoped_identifier"}:
         return _of_member(node, data, depth)
-    if kind == "object_creation_expression":
+    if kind in {"object_creation_expression", "cast_expression"}:
         type_ = node.child_by_field_name("type")
         return _names_of(type_, data, depth + 1) if type_ is not None else None
     if kind == "scoped_type_identifier":
         return tuple(name for part in node.named_children for name in _names_of(part, data, depth + 1) or ())
     if kind == "generic_type":
         return _of_generic(node, data, depth)
-    if kind == "cast_expression":
-        type_ = node.child_by_field_name("type")
-        return _names_of(type_, data, depth + 1) if type_ is not None else None
     if kind == "method_reference":
         first, *rest = node.named_children
         return (*(_names_of(first, data, depth + 1) or (UNKNOWN,)), text_of(rest[-1], data)) if rest else None
-    if kind == "ternary_expression":
+    if kind in {"ternary_expression", "assignment_expression"}:
         return _first_names(node.named_children[1:], data, depth)
-    if kind == "assignment_expression":
-        return _first_names(node.named_children[-1:], data, depth)
     return _first_names(node.named_children, data, depth) if kind in _INSIDE else None
 
 

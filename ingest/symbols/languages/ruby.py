@@ -2,7 +2,7 @@
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, Names, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, Names, NamingRules, text_of, words
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -115,5 +115,5 @@ RUBY_NAMES = NamingRules(
     owner_of=_owner_of,
     self_names=frozenset({"self"}),
     sees_members=True,
-    runtime=frozenset("String Array Hash Integer Float Symbol Kernel File Dir IO Time Object Class Module".split()),
+    runtime=words("String Array Hash Integer Float Symbol Kernel File Dir IO Time Object Class Module"),
 )

@@ -1,8 +1,8 @@
 """Modules and use declarations of Rust.
 
-A module is written as a folder or file without its ending, and names inside it after ``::``: ``./crates/core/src/flags``
-is ``crates/core/src/flags.rs`` or ``crates/core/src/flags/mod.rs``. ``~folder::names`` begins at that folder or one above
-it, whose crate's root the path does not show; any other module begins with the name of its crate.
+A module is written as a folder or file without its ending, and names inside it after ``::``: ``./core/src/flags`` is
+``core/src/flags.rs`` or ``core/src/flags/mod.rs``. ``~folder::names`` begins at that folder or one above it, if
+the path does not show the root of the crate; any other module begins with the name of its crate.
 """
 
 import re

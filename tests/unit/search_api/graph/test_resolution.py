@@ -92,14 +92,17 @@ def _read(path: str, text: str) -> Symbols:
 
 WEB = {
     "package.json": '{"name": "@acme/shop", "main": "./lib/start.js"}',
-    "src/index.ts": "export * from './shop.js';\nexport {default as Till} from './till';\nexport {load as read} from './io';\n",
+    "src/index.ts": "export * from './shop.js';\nexport {default as Till} from './till';\n"
+    "export {load as read} from './io';\n",
     "src/shop.ts": "import Till from './till';\nexport class Base { pay() {} }\n"
     "export class Shop extends Base { till = new Till(); run() { this.pay(); this.till.open().ring(); } }\n",
-    "src/till.ts": "import {Bell} from './bell';\nclass Till { open(): Promise<Bell> { return new Bell(); } }\nexport default Till;\n",
+    "src/till.ts": "import {Bell} from './bell';\nclass Till { open(): Promise<Bell> { return new Bell(); } }\n"
+    "export default Till;\n",
     "src/bell.ts": "export class Bell { ring() {} }\n",
     "src/io.ts": "export function load() {}\n",
     "lib/start.js": "module.exports = class Server { listen() {} };\n",
-    "test/a.ts": "import {Shop, Till as Box, read} from '../src';\nconst shop = new Shop();\nshop.pay();\nnew Box().open();\nread();\n",
+    "test/a.ts": "import {Shop, Till as Box, read} from '../src';\n"
+    "const shop = new Shop();\nshop.pay();\nnew Box().open();\nread();\n",
     "test/b.ts": "import {Shop} from '@acme/shop';\nimport {Bell} from '@/bell';\nnew Shop().run();\nnew Bell();\n",
     "test/c.js": "const Server = require('..');\nnew Server().listen();\n",
 }
