@@ -15,7 +15,7 @@ ReferenceKind = Literal["call", "import", "inherits", "implements", "type", "dec
 REFERENCE_KINDS: tuple[ReferenceKind, ...] = (
     "call", "import", "inherits", "implements", "type", "decorates", "link", "data_flow", "mention",
 )  # fmt: skip
-Origin = Literal["scope", "import", "package", "name"]
+TargetOrigin = Literal["scope", "import", "package", "name"]
 """Where the first name of a target comes from: this file, an import, the file's own package, or nowhere known."""
 
 SUPER = "^"
@@ -40,7 +40,7 @@ class Target:
     file's own package. In the file itself it is empty, or says where to look for what the type around a name lacks.
     """
 
-    origin: Origin
+    origin: TargetOrigin
     module: str
     names: tuple[str, ...]
 
@@ -120,7 +120,7 @@ def defined_names(symbols: Symbols) -> tuple[str, ...]:
 # A kind and a number of arguments are written as one number.
 _KINDS = 16
 _MOST_ARGUMENTS = 30
-_ORIGINS: tuple[Origin, ...] = ("scope", "import", "package", "name")
+_ORIGINS: tuple[TargetOrigin, ...] = ("scope", "import", "package", "name")
 
 
 def encode(symbols: Symbols) -> str:

@@ -20,13 +20,13 @@ from codequarry.cli.options.version_options import Names
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal.console import write_answer
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="An exact name: load, or Store.load.")]
+SymbolArgument = Annotated[str, typer.Argument(metavar="NAME", help="An exact name: load, or Store.load.")]
 Depth = Annotated[int, typer.Option("--depth", "-d", min=1, max=5, metavar="N", help="How many edges to follow.")]
 Confidence = Annotated[
     float, typer.Option("--min-confidence", min=0, max=1, metavar="C", help="Leave out edges that are less sure.")
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, metavar="N", help="At most N edges.")]
-Page = Annotated[str | None, typer.Option("--cursor", metavar="CURSOR", help="Continue after an earlier answer.")]
+PageCursor = Annotated[str | None, typer.Option("--cursor", metavar="CURSOR", help="Continue after an earlier answer.")]
 Kinds = Annotated[
     Names, typer.Option("--kind", metavar="KIND", help="Only edges of this kind, such as call (repeatable).")
 ]
@@ -40,7 +40,7 @@ def _command(direction: str, kinds: tuple[str, ...], about: str) -> Callable[...
 
     def command(
         context: typer.Context,
-        name: Name,
+        name: SymbolArgument,
         repo: Repos = None,
         language: Languages = None,
         path: Paths = None,
@@ -52,7 +52,7 @@ def _command(direction: str, kinds: tuple[str, ...], about: str) -> Callable[...
         depth: Depth = 1,
         min_confidence: Confidence = 0.3,
         limit: Limit = 100,
-        cursor: Page = None,
+        cursor: PageCursor = None,
         as_json: Json = False,
     ) -> None:
         filters: dict[str, Names] = {"repo": repo, "language": language, "path": path}
@@ -65,7 +65,7 @@ def _command(direction: str, kinds: tuple[str, ...], about: str) -> Callable[...
 
 def refs(
     context: typer.Context,
-    name: Name,
+    name: SymbolArgument,
     kind: Kinds = None,
     repo: Repos = None,
     language: Languages = None,
@@ -78,7 +78,7 @@ def refs(
     depth: Depth = 1,
     min_confidence: Confidence = 0.3,
     limit: Limit = 100,
-    cursor: Page = None,
+    cursor: PageCursor = None,
     as_json: Json = False,
 ) -> None:
     """Show the places that refer to a symbol: calls, imports, types, subclasses, decorators, mentions.

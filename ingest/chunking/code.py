@@ -23,7 +23,7 @@ from codequarry.ingest.chunking.outline import Outliner
 from codequarry.ingest.chunking.outline_items import Family, OutlineItem, items_of
 from codequarry.ingest.chunking.pieces import Cut, Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
-from codequarry.ingest.symbols.file_symbols import Captures, Described, FileNames, read_names
+from codequarry.ingest.symbols.file_symbols import Captures, DefinitionFacts, FileNames, read_names
 from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import defined_names, encode
 
@@ -68,11 +68,11 @@ def _names(
     return read_names(captures, spec.naming, text.data, path, package, dict(_described(declarations)))
 
 
-def _described(declarations: Sequence[Declaration]) -> Iterator[tuple[tuple[str, int], Described]]:
+def _described(declarations: Sequence[Declaration]) -> Iterator[tuple[tuple[str, int], DefinitionFacts]]:
     """Yield what the outline knows about each declaration, by its name and the byte at which it ends."""
     for declaration in declarations:
         if declaration.name:
-            about = Described(declaration.signature, summary(declaration.doc, MAX_SENTENCE), declaration.exported)
+            about = DefinitionFacts(declaration.signature, summary(declaration.doc, MAX_SENTENCE), declaration.exported)
             yield (declaration.name[-1], declaration.end_byte), about
         yield from _described(declaration.members)
 

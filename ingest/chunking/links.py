@@ -25,7 +25,7 @@ _RESTRUCTURED = re.compile(
 )
 _ASCIIDOC = re.compile(r"(?:link|xref|include|image)::?([^\s\[\]]+)\[|<<([^\s,>]+)(?:,[^>]*)?>>")
 _LATEX = re.compile(r"\\(?:input|include|includegraphics(?:\[[^\]]*\])?|lstinputlisting(?:\[[^\]]*\])?)\{([^}]+)\}")
-# A path with a folder, or a file name in code: `src/app.py`, ``app.py``.
+# A path with a folder, or a file name in code: `src/pay.js`, ``pay.js``.
 _PATH = re.compile(r"(?<![\w/.@:-])((?:[\w.@+-]+/)+[\w.@+-]+\.\w{1,8}|(?<=`)[\w.@+-]+\.\w{1,8}(?=`))(?![\w/])")
 _SCHEME = re.compile(r"^(?:[a-zA-Z][\w+.-]*:|//)")
 

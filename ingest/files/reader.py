@@ -10,6 +10,7 @@ from codequarry.ingest.chunking.installed_plugins import ChunkerPlugin, installe
 from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
 from codequarry.ingest.chunking.pieces import Sizes
+from codequarry.ingest.chunking.plugins import PluginFailed
 from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.ingest.chunking.summary import file_summary
 from codequarry.ingest.files.content import NotText, decode, generated_marker, is_minified
@@ -195,6 +196,9 @@ class FileReader:
             return judge(task, data, self._rules)
         except CodequarryError:
             raise
+        except PluginFailed as error:
+            # The verdict tells the operator which plug-in to repair.
+            return failed(task, f"{type(error).__name__}: {error}")
         except Exception as error:
             simpler = cut_by_lines(task)
             return self.read(simpler) if simpler else failed(task, f"{type(error).__name__}: {error}")

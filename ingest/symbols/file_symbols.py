@@ -9,7 +9,7 @@ from typing import TypeVar
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.name_resolution import NameResolution
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, text_of
 from codequarry.ingest.symbols.scopes import Defined, Local, Scope, ScopeTree
 from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import PASSED_ON, Definition, Reference, ReferenceKind, Symbols, Target
@@ -45,7 +45,7 @@ _CAPTURED_KINDS: tuple[tuple[str, ReferenceKind], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DefinitionFacts:
     """What the outline of the file knows about a definition."""
 
     signature: str = ""
@@ -79,9 +79,9 @@ class _Named:
     name_node: Node
     node: Node
     kind: DefinitionKind
-    owner: Names
+    owner: NameChain
     of_self: bool
-    path: Names = field(default=())
+    path: NameChain = field(default=())
 
 
 def read_names(
@@ -90,7 +90,7 @@ def read_names(
     data: bytes,
     path: str,
     package: str | None,
-    described: Mapping[tuple[str, int], Described],
+    described: Mapping[tuple[str, int], DefinitionFacts],
 ) -> FileNames:
     """Return the names of a file. ``described`` is by name and by the byte at which the definition ends."""
     named = _named(captures, rules, data)
@@ -251,7 +251,7 @@ def _imports(node: Node, rules: NamingRules, data: bytes, path: str) -> Iterable
 
 
 def _passed_on(
-    captures: Captures, rules: NamingRules, data: bytes, path: str, resolution: NameResolution, known: set[Names]
+    captures: Captures, rules: NamingRules, data: bytes, path: str, resolution: NameResolution, known: set[NameChain]
 ) -> Iterator[tuple[int, Definition]]:
     """Yield a definition for each name that is passed on and that the file does not define itself."""
     for node in captures.get("passed_on", ()):
@@ -273,10 +273,10 @@ def _definition(
     found: _Named,
     rules: NamingRules,
     data: bytes,
-    described: Mapping[tuple[str, int], Described],
+    described: Mapping[tuple[str, int], DefinitionFacts],
     resolution: NameResolution,
 ) -> Definition:
-    about = described.get((found.name, found.node.end_byte)) or Described()
+    about = described.get((found.name, found.node.end_byte)) or DefinitionFacts()
     names = rules.type_of(found.name_node, data)
     node = found.name_node if found.kind.name_only else found.node
     end_row, end_column = node.end_point
@@ -327,7 +327,7 @@ class _Expressions:
         self._starts = {node.start_byte: node for node in captures.get("keyed", ())}
         self.rules = rules
 
-    def names(self, name: Node, data: bytes) -> Names | None:
+    def names(self, name: Node, data: bytes) -> NameChain | None:
         """Return the names of the expression that ends with a name, or that it is the key of."""
         whole = self._ends.get(name.end_byte) or self._starts.get(name.start_byte)
         return self.rules.names_of(whole or self.rules.expression_of(name), data)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from codequarry.ingest.symbols.naming_rules import ImportedName, Names, NamingRules
+from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, NamingRules
 from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
 from codequarry.shared.relations import OWN_TYPE, SUPER, UNKNOWN, Target
 
@@ -27,7 +27,7 @@ class NameResolution:
         self._own_module = own_module
         self._stars = "|".join(stars[:_MAX_STARS])
 
-    def reference(self, names: Names, at: int, *, of_head: bool = False) -> Target | None:
+    def reference(self, names: NameChain, at: int, *, of_head: bool = False) -> Target | None:
         """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name.
 
         With ``of_head``, it stands in the head of a type, where the members of the type are not yet known.
@@ -35,7 +35,7 @@ class NameResolution:
         target = self._reference(names, at, of_head=of_head)
         return None if target is not None and target.module == _BUILT_IN else target
 
-    def _reference(self, names: Names, at: int, *, of_head: bool) -> Target | None:
+    def _reference(self, names: NameChain, at: int, *, of_head: bool) -> Target | None:
         head, rules = names[0], self._rules
         if len(names) > 1:
             return self.resolve(names, at, of_head=of_head)
@@ -48,7 +48,7 @@ class NameResolution:
             return None
         return self._meaning(found, names, at, 0, of_head=of_head)
 
-    def resolve(self, names: Names, at: int, depth: int = 0, *, of_head: bool = False) -> Target | None:
+    def resolve(self, names: NameChain, at: int, depth: int = 0, *, of_head: bool = False) -> Target | None:
         """Return the target of an expression at a byte; a local value counts as its type, or else as the value."""
         head, rest = names[0], names[1:]
         if len(names) > _MAX_NAMES or depth > _MAX_LOCALS or head == UNKNOWN:
@@ -59,7 +59,7 @@ class NameResolution:
             return self._in_written_module(names, at)
         return self._meaning(self._lookup(head, at), names, at, depth, of_head=of_head)
 
-    def _meaning(self, found: Binding | None, names: Names, at: int, depth: int, *, of_head: bool) -> Target | None:
+    def _meaning(self, found: Binding | None, names: NameChain, at: int, depth: int, *, of_head: bool) -> Target | None:
         rest = names[1:]
         if isinstance(found, Local):
             return self._of_local(found, rest, depth)
@@ -73,7 +73,7 @@ class NameResolution:
         rules = self._rules
         return self.scopes.lookup(name, at, in_members=rules.sees_members, directly=not rules.qualifies_members)
 
-    def _of_own_type(self, head: str, rest: Names, at: int) -> Target | None:
+    def _of_own_type(self, head: str, rest: NameChain, at: int) -> Target | None:
         own = self.scopes.type_around(at)
         beside = self.scopes.file.bindings.get(rest[0]) if own is None and rest else None
         if isinstance(beside, Defined):
@@ -91,11 +91,11 @@ class NameResolution:
         up = (SUPER,) if head in self._rules.super_names else ()
         return Target("scope", "", (*own.path, *up, *rest) if rest else own.path)
 
-    def _in_written_module(self, names: Names, at: int) -> Target | None:
+    def _in_written_module(self, names: NameChain, at: int) -> Target | None:
         found = self._rules.written_module(names, self.scopes.modules_around(at), self._path)
         return Target("import", *found) if found is not None and found[1] else None
 
-    def _of_local(self, local: Local, rest: Names, depth: int) -> Target | None:
+    def _of_local(self, local: Local, rest: NameChain, depth: int) -> Target | None:
         if local.type is None:
             return self._unknown(rest)
         target = self.resolve(local.type, local.at, depth + 1)
@@ -104,7 +104,7 @@ class NameResolution:
             return self._unknown(rest) if target is None else target
         return Target(target.origin, target.module, (*target.names, *rest))
 
-    def _of_free_name(self, names: Names, at: int, *, of_head: bool) -> Target | None:
+    def _of_free_name(self, names: NameChain, at: int, *, of_head: bool) -> Target | None:
         """Return what a name means that nothing in the file binds."""
         if names[0] in self._rules.runtime:
             return None
@@ -136,16 +136,16 @@ class NameResolution:
                 own = own.parent
         return own
 
-    def _modules_of(self, names: Names) -> str:
+    def _modules_of(self, names: NameChain) -> str:
         """Return the modules whose names a file sees; no module at all if the names may begin with one."""
         modules = [module for module in (self._own_module, self._stars) if module]
         return "|".join([*modules, ""] if len(names) > 2 and names[0].islower() else modules)
 
-    def _unknown(self, rest: Names) -> Target | None:
+    def _unknown(self, rest: NameChain) -> Target | None:
         return Target("name", "", (UNKNOWN, *rest[-_MAX_NAMES:])) if rest else None
 
 
-def _imported(found: ImportedName, rest: Names) -> Target:
+def _imported(found: ImportedName, rest: NameChain) -> Target:
     if found.member:
         return Target("import", found.module, (found.member, *rest))
     return Target("import", found.module, rest) if rest else Target("import", "", (found.module,))

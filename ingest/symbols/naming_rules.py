@@ -8,7 +8,7 @@ from tree_sitter import Node
 from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import ReferenceKind
 
-Names = tuple[str, ...]
+NameChain = tuple[str, ...]
 """The names of an expression, outermost first: ``("self", "client", "get")`` for ``self.client.get(…)``."""
 
 
@@ -67,18 +67,18 @@ class PassedOnName:
     """
 
     name: str
-    names: Names
+    names: NameChain
     module: str = ""
     is_value: bool = False
     """It is a value of its own, whose type ``names`` give."""
 
 
-def no_names(node: Node, data: bytes) -> Names:
+def no_names(node: Node, data: bytes) -> NameChain:
     """Return no names."""
     return ()
 
 
-def no_expression(node: Node, data: bytes) -> Names | None:
+def no_expression(node: Node, data: bytes) -> NameChain | None:
     """Return None: the language does not show it."""
     return None
 
@@ -109,7 +109,7 @@ class NamingRules:
     query: str
     definitions: Mapping[str, DefinitionKind]
     """Kinds by node type; the node is the nearest around the captured name."""
-    names_of: Callable[[Node, bytes], Names | None]
+    names_of: Callable[[Node, bytes], NameChain | None]
     """Returns the names of an expression or type, or None if it has none. The names may begin with ``UNKNOWN``."""
     kind_of: Callable[[Node, DefinitionKind, bytes], DefinitionKind | None] = lambda node, kind, data: kind
     """Returns the kind of a defining node if its content decides, such as a variable that holds a function.
@@ -118,11 +118,11 @@ class NamingRules:
     """
     expression_of: Callable[[Node], Node] = same_node
     """Returns the expression that ends with a captured name: ``a.b.c`` for its ``c``."""
-    type_of: Callable[[Node, bytes], Names | None] = no_expression
+    type_of: Callable[[Node, bytes], NameChain | None] = no_expression
     """Returns the names of the type, or of the value, of a definition's or local's name node."""
-    owner_of: Callable[[Node, bytes], Names] = no_names
+    owner_of: Callable[[Node, bytes], NameChain] = no_names
     """Returns the names before a definition's own name that its head gives: the receiver of a Go method."""
-    container_of: Callable[[Node, bytes], Names] = no_names
+    container_of: Callable[[Node, bytes], NameChain] = no_names
     """Returns the names of a ``@container``."""
     imports: Callable[[Node, bytes], list[ImportedName]] = lambda node, data: []
     passed_on: Callable[[Node, bytes], list[PassedOnName]] = lambda node, data: []
@@ -131,12 +131,14 @@ class NamingRules:
     """Returns the full path of an imported module, given the importing file's path."""
     module_words: frozenset[str] = frozenset()
     """Heads of names that begin at a known module, such as ``crate`` and ``super`` in Rust."""
-    written_module: Callable[[Names, Names, str], tuple[str, Names] | None] = lambda names, around, path: None
+    written_module: Callable[[NameChain, NameChain, str], tuple[str, NameChain] | None] = lambda names, around, path: (
+        None
+    )
     """Returns the module and the names in it of names that begin with such a head, or that nothing in the file binds.
 
     It is given the names of the modules around the place and the file's path.
     """
-    in_tokens: Callable[[Node, bytes], Iterable[tuple[ReferenceKind, int, Names]]] = lambda node, data: ()
+    in_tokens: Callable[[Node, bytes], Iterable[tuple[ReferenceKind, int, NameChain]]] = lambda node, data: ()
     """Returns the kinds, first bytes and names of references in ``@tokens``, which the grammar leaves unparsed."""
     own_module: Callable[[str, str | None], str] = lambda path, package: package or ""
     """Returns the package whose names the file sees without an import, given its path and package clause."""
@@ -157,17 +159,17 @@ class NamingRules:
     sees_package: bool = False
     """A file names what other files of its package define without an import."""
     builtins: frozenset[str] = frozenset()
-    """Names that refer to nothing in a repository."""
+    """NameChain that refer to nothing in a repository."""
     sees_included: bool = False
     """A name that a file does not define is a member of the type around it or of a file that it includes, or global."""
     builtin_types: frozenset[str] = frozenset()
-    """Names of built-in types, so that what has such a type has no members in a repository."""
+    """NameChain of built-in types, so that what has such a type has no members in a repository."""
     runtime: frozenset[str] = frozenset()
-    """Names of the runtime whose members refer to nothing in a repository either, such as ``console``."""
+    """NameChain of the runtime whose members refer to nothing in a repository either, such as ``console``."""
     declaring: frozenset[str] = frozenset()
     """Node types that declare locals which can be used only after them, and replace others of the same name.
 
     Without any, a local can be used in its whole scope.
     """
-    narrowed: Callable[[Node, bytes], tuple[str, Names] | None] = lambda node, data: None
+    narrowed: Callable[[Node, bytes], tuple[str, NameChain] | None] = lambda node, data: None
     """Returns the local whose type is known in a ``@narrowed`` scope, and the names of its type there."""

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from codequarry.ingest.symbols.naming_rules import ImportedName, Names
+from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain
 
 
 @dataclass(slots=True)
@@ -15,11 +15,11 @@ class Local:
     """
 
     at: int
-    names: Names | None = None
-    read: Callable[[], Names | None] | None = None
+    names: NameChain | None = None
+    read: Callable[[], NameChain | None] | None = None
 
     @property
-    def type(self) -> Names | None:
+    def type(self) -> NameChain | None:
         """The names of its type or value, if the file shows them."""
         if self.read is not None:
             self.names, self.read = self.read(), None
@@ -30,7 +30,7 @@ class Local:
 class Defined:
     """A name that the file defines, by its path."""
 
-    path: Names
+    path: NameChain
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Scope:
 
     start: int
     end: int
-    path: Names
+    path: NameChain
     of_members: bool
     is_module: bool = False
     parent: "Scope | None" = None
@@ -86,20 +86,20 @@ class ScopeTree:
             scope.parent = open_scopes[-1]
             open_scopes.append(scope)
         self._starts = [scope.start for scope in self._scopes]
-        self._types: dict[Names, Scope] | None = None
+        self._types: dict[NameChain, Scope] | None = None
 
     @property
     def nested(self) -> list[Scope]:
         """All scopes, each after the scopes around it."""
         return self._scopes
 
-    def members_of(self, path: Names) -> Scope | None:
+    def members_of(self, path: NameChain) -> Scope | None:
         """Return the first scope of the type with a path."""
         if self._types is None:
             self._types = {scope.path: scope for scope in reversed(self._scopes) if scope.of_members}
         return self._types.get(path)
 
-    def definition_around(self, at: int) -> Names:
+    def definition_around(self, at: int) -> NameChain:
         """Return the path of the innermost definition around a byte, or nothing at the top of the file."""
         return self.around(at).path
 
@@ -110,7 +110,7 @@ class ScopeTree:
             scope = scope.parent
         return scope or self.file
 
-    def modules_around(self, at: int) -> Names:
+    def modules_around(self, at: int) -> NameChain:
         """Return the path of the innermost module inside the file around a byte."""
         scope: Scope | None = self.around(at)
         while scope is not None and not scope.is_module:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from codequarry.shared.relations import PASSED_ON, Definition, Reference, Target
 
@@ -75,7 +76,7 @@ class WrittenReference:
     reference: Reference
 
 
-FILE = "file"
+FILE: Literal["file"] = "file"
 """The kind of a symbol that stands for a whole file, such as a module or the target of a link."""
 
 

@@ -22,18 +22,18 @@ _SOURCE_FOLDERS = frozenset({"src", "lib", "python", "source"})
 # Families whose modules say which other modules' names they pass on.
 STARS = frozenset({"ecmascript", "rust"})
 
-Names = tuple[str, ...]
-Reading = tuple[str, Names]
+MemberPath = tuple[str, ...]
+ModuleReading = tuple[str, MemberPath]
 """A module and names in it that a target may mean."""
 
 
-def match(module: str, names: Names, found: DefinedSymbol) -> float:
+def match(module: str, names: MemberPath, found: DefinedSymbol) -> float:
     """Return how surely ``names`` of ``module`` mean a definition with the last of them: 0 to 1."""
     rule = _RULES.get(found.place.family, _by_tail)
     return max(rule(one, names, found) for one in module.split("|")) if "|" in module else rule(module, names, found)
 
 
-def readings(family: str, module: str, names: Names) -> list[Reading]:
+def readings(family: str, module: str, names: MemberPath) -> list[ModuleReading]:
     """Return what names of a module may mean, the likeliest first."""
     plain, mark, _ = module.partition("#")
     if family != "ecmascript" or not mark:
@@ -51,7 +51,7 @@ def dotted_module(path: str) -> str:
     return path.rpartition(".")[0].replace("/", ".").removesuffix(".__init__")
 
 
-def _python(module: str, names: Names, found: DefinedSymbol) -> float:
+def _python(module: str, names: MemberPath, found: DefinedSymbol) -> float:
     own = dotted_module(found.place.path)
     best = 0.0
     for cut in range(len(names)):
@@ -65,7 +65,7 @@ def _dotted(wanted: str, own: str) -> float:
     if own == wanted:
         return EXACT
     if own.endswith(f".{wanted}"):
-        # `import redis` does not mean celery/backends/redis.py; `import acme` may mean src/acme.
+        # `import redis` does not mean a module `redis` deep in a package; `import acme` may mean src/acme.
         before = own.removesuffix(f".{wanted}")
         return SUFFIX if "." in wanted or before.rpartition(".")[2] in _SOURCE_FOLDERS else 0.0
     if "." in own and wanted.endswith(f".{own}"):
@@ -80,7 +80,7 @@ def _stem(path: str) -> str:
     return f"{folder}/{stem}".strip("/")
 
 
-def _ecmascript(module: str, names: Names, found: DefinedSymbol) -> float:
+def _ecmascript(module: str, names: MemberPath, found: DefinedSymbol) -> float:
     if found.path != names:
         return 0.0
     stem, wanted = _stem(found.place.path), _module_stem(module)
@@ -129,13 +129,13 @@ def _go_package(module: str) -> str:
     return re.sub(r"\.v\d+$|^go-|[-.]go$", "", parts[-1]) if parts else module
 
 
-def go_exports(names: Names, found: DefinedSymbol) -> bool:
+def go_exports(names: MemberPath, found: DefinedSymbol) -> bool:
     """Return whether other Go packages can mean a definition by ``names``: it is exported, or the package itself."""
     is_package = found.definition.symbol_kind == "package" and not found.place.path.endswith("_test.go")
     return found.path == names and (names[0][:1].isupper() or is_package)
 
 
-def _go(module: str, names: Names, found: DefinedSymbol) -> float:
+def _go(module: str, names: MemberPath, found: DefinedSymbol) -> float:
     folder = found.place.folder
     if module.startswith("./"):
         own, _, package = module[2:].partition("#")
@@ -151,7 +151,7 @@ def _go(module: str, names: Names, found: DefinedSymbol) -> float:
     return SUFFIX if not folder and found.place.package == _go_package(module) else 0.0
 
 
-def _jvm(module: str, names: Names, found: DefinedSymbol) -> float:
+def _jvm(module: str, names: MemberPath, found: DefinedSymbol) -> float:
     # An extension is imported by its own name.
     path = found.path[-1:] if found.is_extension else found.path
     own = ".".join(filter(None, (found.place.package, *path)))
@@ -167,7 +167,7 @@ def rust_file(path: str) -> str:
     return folder if stem in {"lib", "main", "mod"} else "/".join(filter(None, (folder, stem)))
 
 
-def _rust(module: str, names: Names, found: DefinedSymbol) -> float:
+def _rust(module: str, names: MemberPath, found: DefinedSymbol) -> float:
     head, _, rest = module.partition("::")
     inside = (*rest.split("::"), *names) if rest else names
     if inside[-len(found.path) :] != found.path:
@@ -190,12 +190,12 @@ def includes(module: str, path: str) -> bool:
     return any(own.endswith(f"/{header}") or _stem(header).rpartition("/")[2] == stem for header in headers if header)
 
 
-def _c(module: str, names: Names, found: DefinedSymbol) -> float:
+def _c(module: str, names: MemberPath, found: DefinedSymbol) -> float:
     """Any file may define a name; which of several is nearest is decided by the place of the reference."""
     return EXACT if found.path[-len(names) :] == names else 0.0
 
 
-def _by_tail(module: str, names: Names, found: DefinedSymbol) -> float:
+def _by_tail(module: str, names: MemberPath, found: DefinedSymbol) -> float:
     """For other languages: the module is the package, or the path of the file ends like it."""
     if found.path != names[-len(found.path) :]:
         return 0.0
@@ -206,7 +206,7 @@ def _by_tail(module: str, names: Names, found: DefinedSymbol) -> float:
     return SUFFIX if wanted and f".{own}".endswith(f".{wanted}") else 0.0
 
 
-_RULES: Mapping[str, Callable[[str, Names, DefinedSymbol], float]] = {
+_RULES: Mapping[str, Callable[[str, MemberPath, DefinedSymbol], float]] = {
     "python": _python,
     "ecmascript": _ecmascript,
     "go": _go,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace
-from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, Names, go_exports, match, rust_file
+from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, MemberPath, go_exports, match, rust_file
 
 MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml")
 """File names of manifests. Java's and Kotlin's packages are unique by convention and need none."""
@@ -76,7 +76,7 @@ _READERS = {
 
 
 def module_match(
-    module: str, names: Names, found: DefinedSymbol, place: FilePlace, packages: Iterable[DeclaredPackage]
+    module: str, names: MemberPath, found: DefinedSymbol, place: FilePlace, packages: Iterable[DeclaredPackage]
 ) -> float:
     """Return how surely ``names`` of ``module``, imported at ``place``, mean a definition: 0 to 1.
 
@@ -99,11 +99,11 @@ def module_match(
             # `use shapes::Circle` beside `mod shapes;`, where no crate has the name.
             is_beside = match(f"./{rust_file(place.path)}::{module}", names, found) == EXACT
         return max(declared, SUFFIX if is_beside else 0.0, match(module, names, found))
-    # Names of Java's packages begin with a domain, so that no two repositories share them.
+    # MemberPath of Java's packages begin with a domain, so that no two repositories share them.
     return match(module, names, found) if found.place.family == "jvm" else declared
 
 
-def _package_match(module: str, names: Names, found: DefinedSymbol, package: DeclaredPackage) -> float:
+def _package_match(module: str, names: MemberPath, found: DefinedSymbol, package: DeclaredPackage) -> float:
     if not _is_inside(found.place.path, package.folder):
         return 0.0
     if package.family == "python":

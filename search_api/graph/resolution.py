@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
+from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
 from codequarry.search_api.graph.linkage import is_visible, nearest, own_type
-from codequarry.search_api.graph.modules import STARS, SUFFIX, Names, includes, meant_file, readings
+from codequarry.search_api.graph.modules import STARS, SUFFIX, MemberPath, includes, meant_file, readings
 from codequarry.search_api.graph.overloads import misfit
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
-
-FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history"]
 
 # The confidence of each way; measured shares of right edges are in docs/relations.md.
 CONFIDENCE: dict[FoundBy, float] = {
@@ -42,7 +40,7 @@ class Resolved:
     found_by: FoundBy
 
 
-class Resolver:
+class ReferenceResolver:
     """Resolves against the definitions of a table."""
 
     def __init__(
@@ -51,7 +49,7 @@ class Resolver:
         """Resolve against a table; ``packages`` returns those that a repository declares."""
         self._table = table
         self._packages = packages
-        self._matched: dict[tuple[str, Names, FilePlace], list[tuple[float, DefinedSymbol]]] = {}
+        self._matched: dict[tuple[str, MemberPath, FilePlace], list[tuple[float, DefinedSymbol]]] = {}
         self._stars: dict[tuple[str, str], list[tuple[Target, FilePlace]]] = {}
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
@@ -86,7 +84,7 @@ class Resolver:
                 return found or self._around(target, cut, place, depth)
         return []
 
-    def _defined(self, path: Names, place: FilePlace) -> list[Resolved]:
+    def _defined(self, path: MemberPath, place: FilePlace) -> list[Resolved]:
         """Return the definitions of a file with a path."""
         if path[-1] == SUPER:
             return []
@@ -185,7 +183,7 @@ class Resolver:
         near = [item for item in found if item.symbol.place.repo == place.repo] or found
         return self._follow(near, names[cut:], depth)
 
-    def _matches(self, module: str, names: Names, place: FilePlace) -> list[tuple[float, DefinedSymbol]]:
+    def _matches(self, module: str, names: MemberPath, place: FilePlace) -> list[tuple[float, DefinedSymbol]]:
         """Return the definitions that names of a module may mean, with how surely."""
         key = (module, names, place)
         known = self._matched.get(key)
@@ -385,7 +383,7 @@ def _distance(item: Resolved, written: WrittenReference) -> tuple[bool, bool, in
 
 def _distinct(found: Iterable[Resolved]) -> list[Resolved]:
     """Return each definition once, and not more than are worth following."""
-    unique: dict[tuple[str, str, int, Names, str], Resolved] = {}
+    unique: dict[tuple[str, str, int, MemberPath, str], Resolved] = {}
     for item in found:
         place, definition = item.symbol.place, item.symbol.definition
         unique.setdefault((place.repo, place.path, definition.line, definition.path, definition.symbol_kind), item)

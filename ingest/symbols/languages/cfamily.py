@@ -1,4 +1,4 @@
-"""Names in C and C++."""
+"""NameChain in C and C++."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from tree_sitter import Node
 from codequarry.ingest.symbols.naming_rules import (
     DefinitionKind,
     ImportedName,
-    Names,
+    NameChain,
     NamingRules,
     first_child,
     text_of,
@@ -116,7 +116,7 @@ _MAX_DEPTH = 30
 _MAX_DECLARATORS = 7
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     kind = node.type
     if kind in _WORDS:
         return (text_of(node, data),)
@@ -138,7 +138,7 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return None
 
 
-def _qualified_names(node: Node, data: bytes, depth: int) -> Names | None:
+def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
     scope, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
     own = _names_of(name, data, depth) if name is not None else None
     if name is None or own is None or scope is None or _is_transparent(name, data):
@@ -151,7 +151,7 @@ def _is_transparent(node: Node, data: bytes) -> bool:
     return name is not None and text_of(name, data) in _TRANSPARENT
 
 
-def _template_names(node: Node, data: bytes, depth: int) -> Names | None:
+def _template_names(node: Node, data: bytes, depth: int) -> NameChain | None:
     name, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
     if name is None:
         return None
@@ -159,7 +159,7 @@ def _template_names(node: Node, data: bytes, depth: int) -> Names | None:
     return _names_of(first if first is not None else name, data, depth)
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the declared type of a name, of what a function returns, or of the value of an ``auto``."""
     value: Node | None = None
     holder = node.parent
@@ -210,7 +210,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
     return kind
 
 
-def _owner_of(node: Node, data: bytes) -> Names:
+def _owner_of(node: Node, data: bytes) -> NameChain:
     """Return the names before that of a function: ``Shop`` in ``void Shop::open() {}``."""
     if node.type == "namespace_definition":
         name = node.child_by_field_name("name")
@@ -224,7 +224,7 @@ def _owner_of(node: Node, data: bytes) -> Names:
         )
     if name is None or name.type != "qualified_identifier":
         return ()
-    owner: Names = ()
+    owner: NameChain = ()
     for _ in range(_MAX_DECLARATORS):
         scope, inner = name.child_by_field_name("scope"), name.child_by_field_name("name")
         owner += (_names_of(scope, data) or ())[-1:] if scope is not None else ()

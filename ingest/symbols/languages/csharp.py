@@ -1,11 +1,11 @@
-"""Names in C#."""
+"""NameChain in C#."""
 
 import re
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, text_of, words
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -44,7 +44,7 @@ _USING = re.compile(r"^(?:global\s+)?using\s+(static\s+)?(?:(\w+)\s*=\s*)?([\w.]
 _MAX_DEPTH = 30
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
@@ -66,11 +66,11 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return _first_names(node.named_children, data, depth) if kind in _INSIDE else None
 
 
-def _first_names(nodes: Iterable[Node], data: bytes, depth: int = 0) -> Names | None:
+def _first_names(nodes: Iterable[Node], data: bytes, depth: int = 0) -> NameChain | None:
     return next((names for node in nodes if (names := _names_of(node, data, depth + 1))), None)
 
 
-def _of_member(node: Node, data: bytes, depth: int) -> Names | None:
+def _of_member(node: Node, data: bytes, depth: int) -> NameChain | None:
     """Return the names of ``a.B``, ``a?.B`` and ``A.B``."""
     children = node.named_children
     if len(children) < 2:
@@ -97,7 +97,7 @@ def _expression_of(node: Node) -> Node:
     )
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the declared type of a definition or local, or of its value."""
     parent = node.parent
     if parent is None:

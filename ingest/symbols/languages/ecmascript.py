@@ -1,4 +1,4 @@
-"""Names in JavaScript and TypeScript, with and without JSX."""
+"""NameChain in JavaScript and TypeScript, with and without JSX."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.ecmascript_modules import imports, module_of, passed_on
 from codequarry.ingest.symbols.languages.ecmascript_types import expression_names, type_of
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, Names, NamingRules, text_of, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, text_of, words
 
 _COMMON = """
 [(arrow_function) (function_expression) (generator_function) (statement_block) (for_statement) (for_in_statement)
@@ -114,7 +114,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
     return _OBJECT if node.child_by_field_name("type") is None else replace(kind, has_locals=True)
 
 
-def _owner_of(node: Node, data: bytes) -> Names:
+def _owner_of(node: Node, data: bytes) -> NameChain:
     """Return ``("Foo",)`` for ``Foo.prototype.bar = …`` and nothing for ``exports.bar = …``."""
     left = node.child_by_field_name("left") if node.type == "assignment_expression" else None
     holder = left.child_by_field_name("object") if left is not None else None

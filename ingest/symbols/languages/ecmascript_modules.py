@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.ecmascript_types import expression_names
-from codequarry.ingest.symbols.naming_rules import ImportedName, Names, PassedOnName, text_of
+from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, PassedOnName, text_of
 
 _EXTENSION = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte|json)$")
 # Expressions that are another name of a symbol; any other is a value of its own.
@@ -153,7 +153,7 @@ def _default_export(node: Node, data: bytes) -> Iterator[PassedOnName]:
         yield PassedOnName("default", _value_names(value, data), is_value=value.type not in _NAMES)
 
 
-def _value_names(value: Node, data: bytes) -> Names:
+def _value_names(value: Node, data: bytes) -> NameChain:
     named = value.child_by_field_name("name") if value.type in {"function_expression", "class"} else None
     return expression_names(named if named is not None else value, data) or ()
 
@@ -177,8 +177,8 @@ def _assigned_exports(node: Node, data: bytes) -> Iterator[PassedOnName]:
         key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
         if child.type == "shorthand_property_identifier":
             yield PassedOnName(text_of(child, data), (text_of(child, data),))
-        elif key is not None and value is not None and (names := expression_names(value, data)):
-            yield PassedOnName(text_of(key, data).strip("\"'"), names, is_value=value.type not in _NAMES)
+        elif key is not None and value is not None and (held := expression_names(value, data)):
+            yield PassedOnName(text_of(key, data).strip("\"'"), held, is_value=value.type not in _NAMES)
 
 
 def module_of(module: str, path: str) -> str:

@@ -1,10 +1,10 @@
-"""Names of expressions and types in JavaScript and TypeScript."""
+"""NameChain of expressions and types in JavaScript and TypeScript."""
 
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import Names, text_of
+from codequarry.ingest.symbols.naming_rules import NameChain, text_of
 from codequarry.shared.relations import UNKNOWN
 
 # Wrappers whose last argument is the type that matters: an object that is awaited, may be absent, or is an element.
@@ -39,7 +39,7 @@ _THROUGH = {
 }
 
 
-def expression_names(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def expression_names(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     """Return the names of an expression or type."""
     kind = node.type
     if depth > _MAX_DEPTH or kind in _NO_TYPES:
@@ -59,7 +59,7 @@ def expression_names(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return _names_of_type(node, data, depth)
 
 
-def _names_of_type(node: Node, data: bytes, depth: int) -> Names | None:
+def _names_of_type(node: Node, data: bytes, depth: int) -> NameChain | None:
     kind = node.type
     if kind in {"as_expression", "satisfies_expression"}:
         return first_names(reversed(node.named_children), data, depth)
@@ -76,19 +76,19 @@ def _names_of_type(node: Node, data: bytes, depth: int) -> Names | None:
     return None
 
 
-def first_names(nodes: Iterable[Node], data: bytes, depth: int = 0) -> Names | None:
+def first_names(nodes: Iterable[Node], data: bytes, depth: int = 0) -> NameChain | None:
     """Return the names of the first node that has some."""
     return next((names for node in nodes if (names := expression_names(node, data, depth + 1))), None)
 
 
-def _of_member(node: Node, holder: str, member: str, data: bytes, depth: int) -> Names | None:
+def _of_member(node: Node, holder: str, member: str, data: bytes, depth: int) -> NameChain | None:
     value, name = node.child_by_field_name(holder), node.child_by_field_name(member)
     if value is None or name is None:
         return None
     return (*(expression_names(value, data, depth + 1) or (UNKNOWN,)), text_of(name, data))
 
 
-def _of_generic(node: Node, data: bytes, depth: int) -> Names | None:
+def _of_generic(node: Node, data: bytes, depth: int) -> NameChain | None:
     name, arguments = node.child_by_field_name("name"), node.child_by_field_name("type_arguments")
     outer = expression_names(name, data, depth + 1) if name is not None else None
     if outer is not None and outer[-1] in _CHANGED and arguments is not None:
@@ -98,7 +98,7 @@ def _of_generic(node: Node, data: bytes, depth: int) -> Names | None:
     return first_names(reversed(arguments.named_children), data, depth)
 
 
-def type_of(node: Node, data: bytes) -> Names | None:
+def type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the declared type of a definition or local, or of its value."""
     parent = node.parent
     if parent is None:
@@ -120,7 +120,7 @@ def type_of(node: Node, data: bytes) -> Names | None:
     return _declared(node, parent, data)
 
 
-def _declared(node: Node, holder: Node, data: bytes) -> Names | None:
+def _declared(node: Node, holder: Node, data: bytes) -> NameChain | None:
     declared = (
         holder.child_by_field_name("type")
         or holder.child_by_field_name("return_type")
@@ -136,7 +136,7 @@ def _declared(node: Node, holder: Node, data: bytes) -> Names | None:
     return None
 
 
-def _value_names(value: Node, data: bytes) -> Names | None:
+def _value_names(value: Node, data: bytes) -> NameChain | None:
     if value.type not in _FUNCTIONS:
         return expression_names(value, data)
     declared, body = value.child_by_field_name("return_type"), value.child_by_field_name("body")
@@ -145,7 +145,7 @@ def _value_names(value: Node, data: bytes) -> Names | None:
     return expression_names(body, data) if body is not None and body.type != "statement_block" else None
 
 
-def _element_names(parameter: Node, holder: Node, data: bytes) -> Names | None:
+def _element_names(parameter: Node, holder: Node, data: bytes) -> NameChain | None:
     """Return the names of ``xs`` for the first parameter of a function that ``xs.map`` or the like calls."""
     function = holder.parent if holder.type == "formal_parameters" else holder
     if function is None or function.type not in _FUNCTIONS or next(iter(holder.named_children), None) != parameter:
@@ -158,7 +158,7 @@ def _element_names(parameter: Node, holder: Node, data: bytes) -> Names | None:
     return names[:-1] or None if names is not None and names[-1] in _EACH else None
 
 
-def _destructured(node: Node, data: bytes) -> Names | None:
+def _destructured(node: Node, data: bytes) -> NameChain | None:
     """Return ``("foo", "a", "b")`` for ``b`` in ``const {a: {b}} = foo``; an array stands for its elements."""
     names: list[str] = []
     current: Node | None = node

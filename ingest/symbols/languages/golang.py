@@ -1,4 +1,4 @@
-"""Names in Go."""
+"""NameChain in Go."""
 
 import re
 from dataclasses import replace
@@ -8,7 +8,7 @@ from tree_sitter import Node
 from codequarry.ingest.symbols.naming_rules import (
     DefinitionKind,
     ImportedName,
-    Names,
+    NameChain,
     NamingRules,
     first_child,
     text_of,
@@ -99,7 +99,7 @@ _MAX_DEPTH = 30
 _VERSION = re.compile(r"v\d+")
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     kind = node.type
     if kind in _WORDS:
         return (text_of(node, data),)
@@ -121,7 +121,7 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return _key_names(node, data) if kind == "keyed_element" else None
 
 
-def _called(node: Node, data: bytes, depth: int) -> Names | None:
+def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
     function = node.child_by_field_name("function")
     if function is None:
         return None
@@ -133,7 +133,7 @@ def _called(node: Node, data: bytes, depth: int) -> Names | None:
     return names
 
 
-def _result_names(result: Node, data: bytes) -> Names | None:
+def _result_names(result: Node, data: bytes) -> NameChain | None:
     """Return the names of a function's first result."""
     if result.type != "parameter_list":
         return _names_of(result, data)
@@ -142,7 +142,7 @@ def _result_names(result: Node, data: bytes) -> Names | None:
     return _names_of(type_, data) if type_ is not None else None
 
 
-def _key_names(element: Node, data: bytes) -> Names | None:
+def _key_names(element: Node, data: bytes) -> NameChain | None:
     """Return the names of the field that a keyed element sets, or of its key in a list or map."""
     key = element.child_by_field_name("key")
     literal, nested = element.parent, False
@@ -161,7 +161,7 @@ def _key_names(element: Node, data: bytes) -> Names | None:
     return (*names, *own) if names else None
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the declared type of a name, or of its value."""
     parent = node.parent
     if parent is None:
@@ -188,7 +188,7 @@ def _type_of(node: Node, data: bytes) -> Names | None:
     return _nth(names.index(node) if node in names else 0, len(names), value, data)
 
 
-def _assigned(name: Node, names: Node, statement: Node, data: bytes) -> Names | None:
+def _assigned(name: Node, names: Node, statement: Node, data: bytes) -> NameChain | None:
     value = statement.child_by_field_name("right") or statement.child_by_field_name("value")
     if value is None:
         return None
@@ -202,7 +202,7 @@ def _assigned(name: Node, names: Node, statement: Node, data: bytes) -> Names | 
     return _nth(index, len(left), value, data)
 
 
-def _nth(index: int, count: int, values: Node, data: bytes) -> Names | None:
+def _nth(index: int, count: int, values: Node, data: bytes) -> NameChain | None:
     """Return the names of the value of a name; of several results of one function, only the first is known."""
     found = values.named_children
     if len(found) == count:
@@ -231,14 +231,14 @@ def _holds_fields(node: Node) -> bool:
     return inner is not None and inner.type == "struct_type"
 
 
-def _owner_of(node: Node, data: bytes) -> Names:
+def _owner_of(node: Node, data: bytes) -> NameChain:
     receiver = node.child_by_field_name("receiver")
     parameter = first_child(receiver) if receiver is not None else None
     type_ = parameter.child_by_field_name("type") if parameter is not None else None
     return (_names_of(type_, data) or ()) if type_ is not None else ()
 
 
-def _narrowed(node: Node, data: bytes) -> tuple[str, Names] | None:
+def _narrowed(node: Node, data: bytes) -> tuple[str, NameChain] | None:
     """Read the case of a type switch that has one type."""
     types = node.children_by_field_name("type")
     alias = node.parent.child_by_field_name("alias") if node.parent is not None else None

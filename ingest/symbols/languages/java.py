@@ -1,11 +1,11 @@
-"""Names in Java."""
+"""NameChain in Java."""
 
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RUNTIME, TRANSPARENT, imports
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, Names, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, text_of
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -61,7 +61,7 @@ _INSIDE = {"parenthesized_expression", "annotated_type", "array_type", "array_ac
 _MAX_DEPTH = 30
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
@@ -84,11 +84,11 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return _first_names(node.named_children, data, depth) if kind in _INSIDE else None
 
 
-def _first_names(nodes: Iterable[Node], data: bytes, depth: int) -> Names | None:
+def _first_names(nodes: Iterable[Node], data: bytes, depth: int) -> NameChain | None:
     return next((names for node in nodes if (names := _names_of(node, data, depth + 1))), None)
 
 
-def _of_member(node: Node, data: bytes, depth: int) -> Names | None:
+def _of_member(node: Node, data: bytes, depth: int) -> NameChain | None:
     """Return the names of a field or call; ``Outer.this.x`` is ``Outer.x``, as is ``Outer.super.x``."""
     holder = node.child_by_field_name("object") or node.child_by_field_name("scope")
     name = node.child_by_field_name("name") or node.child_by_field_name("field")
@@ -100,7 +100,7 @@ def _of_member(node: Node, data: bytes, depth: int) -> Names | None:
     return (*(_names_of(holder, data, depth + 1) or (UNKNOWN,)), *own)
 
 
-def _of_generic(node: Node, data: bytes, depth: int) -> Names | None:
+def _of_generic(node: Node, data: bytes, depth: int) -> NameChain | None:
     first, *rest = node.named_children
     outer = _names_of(first, data, depth + 1)
     if outer is None or outer[-1] not in TRANSPARENT or not rest:
@@ -120,7 +120,7 @@ def _expression_of(node: Node) -> Node:
     return parent if parent.type == "field_access" and parent.child_by_field_name("field") == node else node
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the type of a definition or local; ``var`` has that of its value."""
     parent = node.parent
     if parent is None:
@@ -149,7 +149,7 @@ def _type_of(node: Node, data: bytes) -> Names | None:
     return _names_of(value, data) if value is not None else None
 
 
-def _element_names(parameter: Node, holder: Node, data: bytes) -> Names | None:
+def _element_names(parameter: Node, holder: Node, data: bytes) -> NameChain | None:
     """Return the names of ``xs`` for the parameter of a function that ``xs.forEach`` or the like calls."""
     function = holder.parent if holder.type == "inferred_parameters" else holder
     if function is None or (holder.type == "inferred_parameters" and holder.named_children[0] != parameter):

@@ -1,11 +1,11 @@
-"""Names in Kotlin."""
+"""NameChain in Kotlin."""
 
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RUNTIME, TRANSPARENT, imports
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, Names, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, text_of
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -56,7 +56,7 @@ _MAX_DEPTH = 30
 _MAX_CLIMB = 12
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
@@ -78,11 +78,11 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return _first_names(node.named_children, data, depth) if kind in _INSIDE else None
 
 
-def _first_names(nodes: Iterable[Node], data: bytes, depth: int) -> Names | None:
+def _first_names(nodes: Iterable[Node], data: bytes, depth: int) -> NameChain | None:
     return next((names for node in nodes if (names := _names_of(node, data, depth + 1))), None)
 
 
-def _of_member(node: Node, data: bytes, depth: int) -> Names | None:
+def _of_member(node: Node, data: bytes, depth: int) -> NameChain | None:
     children = node.named_children
     last = children[-1] if children else None
     if last is not None and last.type == "navigation_suffix":
@@ -94,7 +94,7 @@ def _of_member(node: Node, data: bytes, depth: int) -> Names | None:
     return (*(_names_of(children[0], data, depth + 1) or (UNKNOWN,)), text_of(last, data))
 
 
-def _of_type(node: Node, data: bytes, depth: int) -> Names | None:
+def _of_type(node: Node, data: bytes, depth: int) -> NameChain | None:
     names = tuple(text_of(child, data) for child in node.named_children if child.type == "type_identifier")
     arguments = node.named_children[-1] if node.named_children else None
     if not names or names[-1] not in TRANSPARENT or arguments is None or arguments.type != "type_arguments":
@@ -102,7 +102,7 @@ def _of_type(node: Node, data: bytes, depth: int) -> Names | None:
     return _first_names(reversed(arguments.named_children), data, depth) or names
 
 
-def _of_it(node: Node, data: bytes, depth: int) -> Names | None:
+def _of_it(node: Node, data: bytes, depth: int) -> NameChain | None:
     """Return the names of ``xs`` for ``it`` in ``xs.forEach { it… }``."""
     current = node.parent
     for _ in range(_MAX_CLIMB):
@@ -112,7 +112,7 @@ def _of_it(node: Node, data: bytes, depth: int) -> Names | None:
     return _element_names(current, data, depth) or (UNKNOWN,)
 
 
-def _element_names(function: Node | None, data: bytes, depth: int) -> Names | None:
+def _element_names(function: Node | None, data: bytes, depth: int) -> NameChain | None:
     call = function.parent if function is not None and function.type == "lambda_literal" else None
     while call is not None and call.type in {"annotated_lambda", "call_suffix"}:
         call = call.parent
@@ -138,7 +138,7 @@ def _outer_type(node: Node, parent: Node, last: list[Node]) -> Node:
     return parent if several and last == [node] else node
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the declared type of a definition or local, or of its value."""
     parent = node.parent
     if parent is None:
@@ -158,12 +158,12 @@ def _type_of(node: Node, data: bytes) -> Names | None:
     return _value_names(parent, data) if parent.type == "variable_declaration" else None
 
 
-def _of_body(body: Node, data: bytes) -> Names | None:
+def _of_body(body: Node, data: bytes) -> NameChain | None:
     inner = body.named_children[0] if body.type == "function_body" and body.named_children else None
     return _names_of(inner, data) if inner is not None and inner.type != "statements" else None
 
 
-def _value_names(variable: Node, data: bytes) -> Names | None:
+def _value_names(variable: Node, data: bytes) -> NameChain | None:
     holder = variable.parent
     if holder is None or holder.type == "multi_variable_declaration":
         return None
@@ -177,7 +177,7 @@ def _value_names(variable: Node, data: bytes) -> Names | None:
     return _of_delegate(after[0], data) if after[0].type == "property_delegate" else _names_of(after[0], data)
 
 
-def _of_delegate(delegate: Node, data: bytes) -> Names | None:
+def _of_delegate(delegate: Node, data: bytes) -> NameChain | None:
     """Return the names of the value of ``by lazy { … }``."""
     node: Node | None = delegate
     while node is not None and node.type != "statements":
@@ -196,7 +196,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
     return _ENUM if words & {"enum", "enum_class_body"} else kind
 
 
-def _owner_of(node: Node, data: bytes) -> Names:
+def _owner_of(node: Node, data: bytes) -> NameChain:
     receiver = node.child_by_field_name("receiver") if node.type == "function_declaration" else None
     names = _first_names(receiver.named_children, data, 0) if receiver is not None else None
     return names[-1:] if names is not None else ()

@@ -1,11 +1,11 @@
-"""Names in PHP."""
+"""NameChain in PHP."""
 
 import re
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, text_of
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -32,7 +32,7 @@ _MAX_DEPTH = 30
 _USE = re.compile(r"^use\s+(?:function\s+|const\s+)?(.*?);?\s*$", re.DOTALL)
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
@@ -55,11 +55,11 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return None
 
 
-def _first_names(nodes: Iterable[Node], data: bytes, depth: int = 0) -> Names | None:
+def _first_names(nodes: Iterable[Node], data: bytes, depth: int = 0) -> NameChain | None:
     return next((names for node in nodes if (names := _names_of(node, data, depth + 1))), None)
 
 
-def _of_member(holder: Node | None, name: Node | None, data: bytes, depth: int) -> Names | None:
+def _of_member(holder: Node | None, name: Node | None, data: bytes, depth: int) -> NameChain | None:
     if holder is None or name is None or name.type != "name":
         return None
     return (*(_names_of(holder, data, depth + 1) or (UNKNOWN,)), text_of(name, data))
@@ -75,7 +75,7 @@ def _expression_of(node: Node) -> Node:
     return parent if is_member and parent.named_children[0] != node else node
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the declared type of a definition or local, or of its value."""
     parent = node.parent
     if parent is not None and parent.type == "variable_name":

@@ -1,11 +1,11 @@
-"""Names in Python."""
+"""NameChain in Python."""
 
 import builtins
 import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, Names, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, text_of
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -45,7 +45,7 @@ _SELF = frozenset({"self", "cls"})
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*\Z")
 
 
-def _names_of(node: Node, data: bytes) -> Names | None:
+def _names_of(node: Node, data: bytes) -> NameChain | None:
     kind = node.type
     if kind == "identifier":
         return (text_of(node, data),)
@@ -72,7 +72,7 @@ def _expression_of(node: Node) -> Node:
     return node
 
 
-def _type_names(node: Node, data: bytes) -> Names | None:
+def _type_names(node: Node, data: bytes) -> NameChain | None:
     """Return the names of a type: of ``X`` in ``Optional[X]``, ``X | None`` and ``"X"``."""
     kind = node.type
     if kind == "type":
@@ -91,7 +91,7 @@ def _type_names(node: Node, data: bytes) -> Names | None:
     return None
 
 
-def _generic_names(node: Node, data: bytes) -> Names | None:
+def _generic_names(node: Node, data: bytes) -> NameChain | None:
     first, *rest = node.named_children
     outer = _names_of(first, data)
     if outer is None or outer[-1] not in _TRANSPARENT or not rest:
@@ -102,7 +102,7 @@ def _generic_names(node: Node, data: bytes) -> Names | None:
     return _type_names(inner, data)
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the annotation of a definition or local, or of its value."""
     parent = node.parent
     if node.type == "attribute" or (parent is not None and parent.type == "attribute"):

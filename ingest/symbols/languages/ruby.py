@@ -1,8 +1,8 @@
-"""Names in Ruby."""
+"""NameChain in Ruby."""
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, Names, NamingRules, text_of, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, text_of, words
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -30,7 +30,7 @@ _FIELD = DefinitionKind("attribute", "block", name_only=True)
 _MAX_DEPTH = 30
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
@@ -47,7 +47,7 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return None
 
 
-def _of_call(node: Node, data: bytes, depth: int) -> Names | None:
+def _of_call(node: Node, data: bytes, depth: int) -> NameChain | None:
     """Return the names of a call; ``Foo.new`` is a ``Foo``."""
     receiver, method = node.child_by_field_name("receiver"), node.child_by_field_name("method")
     if method is None:
@@ -59,7 +59,7 @@ def _of_call(node: Node, data: bytes, depth: int) -> Names | None:
     return names if name == "new" and receiver.type in {"constant", "scope_resolution"} else (*names, name)
 
 
-def _joined(scope: Node | None, name: Node | None, data: bytes, depth: int) -> Names | None:
+def _joined(scope: Node | None, name: Node | None, data: bytes, depth: int) -> NameChain | None:
     if name is None:
         return None
     return (*((_names_of(scope, data, depth + 1) or ()) if scope is not None else ()), text_of(name, data))
@@ -73,7 +73,7 @@ def _expression_of(node: Node) -> Node:
     return node
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     parent = node.parent
     value = parent.child_by_field_name("right") if parent is not None and parent.type == "assignment" else None
     return _names_of(value, data) if value is not None else None
@@ -90,7 +90,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
     return kind if method is not None and text_of(method, data).startswith("attr_") else None
 
 
-def _owner_of(node: Node, data: bytes) -> Names:
+def _owner_of(node: Node, data: bytes) -> NameChain:
     """Return ``("Acme",)`` for ``class Acme::Invoice``."""
     name = node.child_by_field_name("name") if node.type in {"class", "module"} else None
     scope = name.child_by_field_name("scope") if name is not None else None

@@ -1,4 +1,4 @@
-"""Names in Rust."""
+"""NameChain in Rust."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from codequarry.ingest.symbols.languages.rust_modules import (
     passed_on,
     written_module,
 )
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, Names, NamingRules, first_child, text_of, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, first_child, text_of, words
 from codequarry.shared.relations import UNKNOWN, ReferenceKind
 
 _QUERY = """
@@ -123,7 +123,7 @@ _MAX_DEPTH = 30
 _MAX_PATTERN = 5
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
+def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     kind = node.type
     if kind in _WORDS:
         return (text_of(node, data),)
@@ -143,7 +143,7 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> Names | None:
     return None
 
 
-def _qualified_names(node: Node, data: bytes, depth: int) -> Names | None:
+def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
     before, name = (node.child_by_field_name(part) for part in _QUALIFIED[node.type])
     if name is None:
         return None
@@ -158,7 +158,7 @@ def _qualified_names(node: Node, data: bytes, depth: int) -> Names | None:
     return (*(_names_of(before, data, depth) or (UNKNOWN,)), own)
 
 
-def _generic_names(node: Node, data: bytes, depth: int) -> Names | None:
+def _generic_names(node: Node, data: bytes, depth: int) -> NameChain | None:
     outer, arguments = node.child_by_field_name("type"), node.child_by_field_name("type_arguments")
     names = _names_of(outer, data, depth) if outer is not None else None
     if names is None or arguments is None or names[-1] not in _TRANSPARENT | _MAPS:
@@ -172,7 +172,7 @@ def _generic_names(node: Node, data: bytes, depth: int) -> Names | None:
     return _names_of(inner, data, depth)
 
 
-def _called(node: Node, data: bytes, depth: int) -> Names | None:
+def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
     function = node.child_by_field_name("function")
     names = _names_of(function, data, depth) if function is not None else None
     is_wrapping = names is not None and (
@@ -186,7 +186,7 @@ def _called(node: Node, data: bytes, depth: int) -> Names | None:
     return names
 
 
-def _key_names(initializer: Node, data: bytes) -> Names | None:
+def _key_names(initializer: Node, data: bytes) -> NameChain | None:
     """Return the names of the field that an initializer of a struct sets."""
     field, fields = initializer.child_by_field_name("field"), initializer.parent
     struct = fields.parent if fields is not None else None
@@ -195,7 +195,7 @@ def _key_names(initializer: Node, data: bytes) -> Names | None:
     return (*names, text_of(field, data)) if names and field is not None else None
 
 
-def _type_of(node: Node, data: bytes) -> Names | None:
+def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the declared type of a name, of its value, or of what its pattern is matched with."""
     parent = node.parent
     if parent is None:
@@ -213,7 +213,7 @@ def _type_of(node: Node, data: bytes) -> Names | None:
     return _matched(node, data)
 
 
-def _bound(name: Node, parameter: Node, data: bytes) -> Names | None:
+def _bound(name: Node, parameter: Node, data: bytes) -> NameChain | None:
     """Return the names of the first trait that a type parameter must have, in its list or in a where clause."""
     bounds = parameter.child_by_field_name("bounds")
     if bounds is None:
@@ -228,7 +228,7 @@ def _bound(name: Node, parameter: Node, data: bytes) -> Names | None:
     return _names_of(bounds, data) if bounds is not None else None
 
 
-def _only_field(item: Node, data: bytes) -> Names | None:
+def _only_field(item: Node, data: bytes) -> NameChain | None:
     """Return the names of the type that a variant or struct with one field without a name holds."""
     body = item.child_by_field_name("body")
     if body is None or body.type != "ordered_field_declaration_list":
@@ -237,7 +237,7 @@ def _only_field(item: Node, data: bytes) -> Names | None:
     return _names_of(types[0], data) if len(types) == 1 else None
 
 
-def _matched(name: Node, data: bytes) -> Names | None:
+def _matched(name: Node, data: bytes) -> NameChain | None:
     """Return the names of what a pattern is matched with, or of the field or variant that it takes out of it."""
     node, taken = name, name.parent
     for _ in range(_MAX_PATTERN):
@@ -262,7 +262,7 @@ def _matched(name: Node, data: bytes) -> Names | None:
 _PATTERNS = frozenset({"ref_pattern", "mut_pattern", "reference_pattern", "captured_pattern", "match_pattern"})
 
 
-def _source(pattern: Node, holder: Node, data: bytes) -> Names | None:
+def _source(pattern: Node, holder: Node, data: bytes) -> NameChain | None:
     """Return the names of the value that a pattern is matched with, or of its declared type."""
     if holder.type == "match_arm":
         block = holder.parent
@@ -277,7 +277,7 @@ def _source(pattern: Node, holder: Node, data: bytes) -> Names | None:
     return _names_of(value, data) if value is not None else None
 
 
-def _closure_argument(parameters: Node, data: bytes) -> Names | None:
+def _closure_argument(parameters: Node, data: bytes) -> NameChain | None:
     """Return the names of the receiver of the method that is given a closure: its closure gets the elements."""
     closure = parameters.parent
     arguments = closure.parent if closure is not None else None
@@ -297,7 +297,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
     return kind
 
 
-def _container_of(node: Node, data: bytes) -> Names:
+def _container_of(node: Node, data: bytes) -> NameChain:
     """Return the name of the type that an impl block is for."""
     type_ = node.child_by_field_name("type")
     if type_ is not None and type_.type == "generic_type":
@@ -313,14 +313,14 @@ _IN_TOKENS = re.compile(
 _SEPARATOR = re.compile(rb"::|\(\)\.|\.")
 
 
-def _in_tokens(node: Node, data: bytes) -> Iterator[tuple[ReferenceKind, int, Names]]:
+def _in_tokens(node: Node, data: bytes) -> Iterator[tuple[ReferenceKind, int, NameChain]]:
     """Yield what is called and mentioned among the tokens of a macro, which have no syntax tree."""
     for found in _IN_TOKENS.finditer(data, node.start_byte, node.end_byte):
         if found[1] is None or found[2] == b"!":
             continue
         begin, start = found.start(1), 0
         head = "self::" if found[1].startswith(b"self::") else ""
-        names: Names = ()
+        names: NameChain = ()
         for separator in (*_SEPARATOR.finditer(found[1]), None):
             end = separator.start() if separator is not None else len(found[1])
             names = (*names, head if head and not names else found[1][start:end].decode("utf-8", "replace"))

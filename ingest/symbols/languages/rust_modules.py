@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import ImportedName, Names, PassedOnName, first_child, text_of
+from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, PassedOnName, first_child, text_of
 
 _OWN = "self::"
 MODULE_WORDS = frozenset({"crate", "super", _OWN})
@@ -54,7 +54,7 @@ def module_of(module: str, path: str) -> str:
     return "::".join(filter(None, (base, head, rest)))
 
 
-def written_module(names: Names, around: Names, path: str) -> tuple[str, Names] | None:
+def written_module(names: NameChain, around: NameChain, path: str) -> tuple[str, NameChain] | None:
     """Return the module and the names in it of a path that begins with a known module or another crate.
 
     ``around`` are the names of the modules around it in its file.

@@ -15,7 +15,7 @@ from codequarry.search_api.graph.definitions import (
 )
 from codequarry.search_api.graph.modules import is_module_file, module_paths
 from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
-from codequarry.search_api.graph.resolution import Resolved, Resolver
+from codequarry.search_api.graph.resolution import ReferenceResolver, Resolved
 from codequarry.search_api.search.files import join_lines
 from codequarry.search_api.search.relations.link_targets import LinkTargets
 from codequarry.search_api.search.relations.places import place_of
@@ -44,7 +44,7 @@ class SymbolReader:
         self._snapshot = snapshot
         self._table = DefinitionTable()
         self._packages: dict[str, list[DeclaredPackage]] = {}
-        self._resolver = Resolver(self._table, self._packages_of)
+        self._resolver = ReferenceResolver(self._table, self._packages_of)
         self._read: set[str] = set()
 
     def definitions(self, names: Collection[str]) -> list[DefinedSymbol]:

@@ -17,7 +17,7 @@ from codequarry.search_api.graph.definitions import (
 from codequarry.search_api.graph.modules import is_module_file
 from codequarry.search_api.graph.overloads import parameters
 from codequarry.search_api.graph.packages import read_manifest
-from codequarry.search_api.graph.resolution import Resolver
+from codequarry.search_api.graph.resolution import ReferenceResolver
 from codequarry.shared.relations import Symbols
 
 
@@ -28,7 +28,7 @@ class Snapshot:
         self.table = DefinitionTable()
         manifests = (read_manifest(path, text) for path, text in files.items() if path.endswith("package.json"))
         packages = [package for package in manifests if package is not None]
-        self.resolver = Resolver(self.table, lambda repo: packages)
+        self.resolver = ReferenceResolver(self.table, lambda repo: packages)
         sources = {path: text for path, text in files.items() if not path.endswith(".json")}
         self.symbols = {_place(path, text): _read(path, text) for path, text in sources.items()}
         for place, symbols in self.symbols.items():
