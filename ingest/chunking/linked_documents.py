@@ -16,15 +16,23 @@ def with_links(piece: Piece, source: SourceFile, text: SourceText) -> Piece:
     """Return a piece of a document with its section and links; other pieces are returned unchanged."""
     if piece.relations or source.language not in LINKING_LANGUAGES:
         return piece
-    section = _section(piece) if piece.qualified and piece.kind == "section" else None
+    sections = _sections(piece, text) if piece.qualified and piece.kind == "section" else ()
     links = links_in(text.between(piece.start, piece.end), source.language, source.path, piece.start + 1)
-    if section is not None:
-        links = [replace(link, within=section.path) for link in links]
-    symbols = Symbols((section,) if section is not None else (), tuple(links))
+    if sections:
+        links = [replace(link, within=sections[0].path) for link in links]
+    symbols = Symbols(sections, tuple(links))
     names = dict.fromkeys((*piece.references, *(link.name for link in links)))
     return replace(piece, references=tuple(names), symbols=defined_names(symbols), relations=encode(symbols))
 
 
-def _section(piece: Piece) -> Definition:
+def _sections(piece: Piece, text: SourceText) -> tuple[Definition, ...]:
+    """Return the section of a piece, and the small sections below its own that share the piece."""
     titles = tuple((piece.qualified or "").split(_BELOW))
-    return Definition(titles, "documentation", "section", piece.start + 1, max(piece.end, piece.start + 1))
+    own = Definition(titles, "documentation", "section", piece.start + 1, max(piece.end, piece.start + 1))
+    others = [title for title in piece.defines if title != titles[-1]]
+    rows = range(piece.start, piece.end)
+    lines = {title: next((row + 1 for row in rows if title in text.lines[row]), piece.start + 1) for title in others}
+    return (
+        own,
+        *(Definition((*titles[:-1], title), "documentation", "section", line, line) for title, line in lines.items()),
+    )

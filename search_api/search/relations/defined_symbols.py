@@ -10,6 +10,7 @@ from codequarry.search_api.search.relations.symbol_reader import MAX_CHUNKS, def
 from codequarry.search_api.search.relations.versions import Page
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Filters
+from codequarry.shared.relations import PASSED_ON
 
 
 def defined_symbols(engine: SearchEngine, request: DefinitionsRequest) -> Definitions:
@@ -40,7 +41,9 @@ def order_of(symbol: DefinedSymbol) -> tuple[str, str, int, tuple[str, ...]]:
 
 
 def is_named(symbol: DefinedSymbol, name: Name) -> bool:
-    """Return whether a definition's package and path end with a name."""
+    """Return whether a definition's package and path end with a name; exports of other definitions don't count."""
+    if symbol.definition.symbol_kind == PASSED_ON:
+        return False
     wanted = (*name.scope, name.last)
     full = (*(symbol.place.package or "").split("."), *symbol.path)
     return full[-len(wanted) :] == wanted

@@ -141,7 +141,7 @@ def test_the_result_of_a_call_flows_to_its_taker(engine):
 def test_documents_link_to_sections_and_to_source_files(engine):
     found = edges(engine, "docs/guide.md", "out", "link")
     assert [(edge["from"]["line"], edge["to"]["path"], edge["to"]["symbol"]) for edge in found] == [
-        (3, "docs/usage.md", None),
+        (3, "docs/usage.md", "Load a key"),
         (3, "src/acme_store/store.py", None),
     ]
     assert [edge["from"]["path"] for edge in edges(engine, "store.py", "in", "link")] == ["docs/guide.md"]
