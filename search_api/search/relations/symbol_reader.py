@@ -31,6 +31,8 @@ MAX_DEFINING_CHUNKS = 2_000
 # Each round reads what the one before found to be missing: the type of a receiver, its parents, their members.
 MAX_ROUNDS = 6
 _NAMES_PER_REQUEST = 256
+# Each needs two globs, and an engine allows a few hundred in a request.
+_MODULES_PER_REQUEST = 100
 
 # Packages that others wrote are not declared by the repository.
 VENDORED = ("node_modules/", "vendor/", "third_party/")
@@ -129,7 +131,7 @@ class SymbolReader:
     def _find_modules(self, modules: Collection[str]) -> None:
         """Read which files are the modules: by path after ``./``, or else by the package of the file."""
         by_path = {module for module in modules if module.startswith("./")}
-        for part in _parts(by_path):
+        for part in _parts(by_path, _MODULES_PER_REQUEST):
             globs = PathGlobs(tuple(path for module in part for path in module_paths(module)))
             chunks = self._store.find(self._snapshot, Filters(paths=globs), MAX_DEFINING_CHUNKS)
             places = dict.fromkeys(place_of(chunk) for chunk in chunks)
@@ -196,7 +198,7 @@ def _decoded(relations: str) -> Symbols:
     return decode(relations)
 
 
-def _parts(names: Collection[str]) -> Iterator[tuple[str, ...]]:
+def _parts(names: Collection[str], size: int = _NAMES_PER_REQUEST) -> Iterator[tuple[str, ...]]:
     unique = list(dict.fromkeys(names))
-    for start in range(0, len(unique), _NAMES_PER_REQUEST):
-        yield tuple(unique[start : start + _NAMES_PER_REQUEST])
+    for start in range(0, len(unique), size):
+        yield tuple(unique[start : start + size])

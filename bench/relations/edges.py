@@ -1,0 +1,129 @@
+"""Write the edges and definitions that Codequarry finds in a work tree, to compare them with an independent tool.
+
+    python -m bench.relations.edges TREE OURS.jsonl --language go
+    python -m bench.relations.compare TRUTH.jsonl OURS.jsonl
+
+Every file of the languages is cut into chunks as an index run does, and every reference is resolved against all
+definitions at once, which gives the same answers as reading definitions by name. ``OURS.definitions.jsonl`` beside the
+first file has the definitions.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from codequarry.ingest.chunking.chunker import chunk_file
+from codequarry.ingest.chunking.languages import language_of
+from codequarry.ingest.chunking.pieces import Sizes
+from codequarry.ingest.chunking.source_file import SourceFile
+from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
+from codequarry.search_api.graph.modules import dotted_module
+from codequarry.search_api.graph.packages import MANIFESTS, read_manifest
+from codequarry.search_api.graph.resolution import ReferenceResolver, Resolved
+from codequarry.shared.model import Chunk
+from codequarry.shared.relations import decode
+from codequarry.shared.settings.config import ChunkingSettings
+
+REPOSITORY = "tree"
+SKIPPED_FOLDERS = {".git", "node_modules", "target"}
+
+
+def chunks_of(tree: Path, languages: Sequence[str]) -> Iterator[Chunk]:
+    """Yield the chunks of all files of the languages, by path."""
+    sizes = Sizes.of(ChunkingSettings())
+    for file in sorted(tree.rglob("*")):
+        path = file.relative_to(tree).as_posix()
+        language = language_of(path)
+        if language in languages and file.is_file() and SKIPPED_FOLDERS.isdisjoint(file.relative_to(tree).parts):
+            try:
+                text = file.read_bytes().decode()
+            except UnicodeDecodeError:
+                continue
+            yield from chunk_file(SourceFile(REPOSITORY, path, "", language, text), sizes)
+
+
+def read_symbols(chunks: Sequence[Chunk]) -> tuple[DefinitionTable, list[DefinedSymbol], list[WrittenReference]]:
+    """Return a table of all definitions, the definitions, and the references; the parts of a declaration overlap."""
+    named: dict[str, dict[Any, DefinedSymbol]] = {}
+    references: dict[Any, WrittenReference] = {}
+    by_path: dict[Any, DefinedSymbol] = {}
+    for chunk in chunks:
+        place, symbols = FilePlace(chunk.repo, chunk.path, chunk.language, chunk.package), decode(chunk.relations)
+        for definition in symbols.definitions:
+            symbol = DefinedSymbol(place, definition)
+            named.setdefault(definition.name, {}).setdefault((place, definition.path, definition.line), symbol)
+            by_path.setdefault((place, definition.path), symbol)
+        for reference in symbols.references:
+            key = (place, reference.line, reference.kind, reference.target, reference.within)
+            references.setdefault(key, WrittenReference(place, reference))
+    table = DefinitionTable()
+    for name, found in named.items():
+        table.add(name, found.values())
+    for written in references.values():
+        owner = by_path.get((written.place, written.reference.within))
+        if owner is not None and written.reference.kind in {"inherits", "implements"}:
+            table.add_bases(owner, [written.reference.target])
+    for module, places in _modules({written.place for written in references.values()}).items():
+        table.add_module(module, places)
+    return table, [symbol for found in named.values() for symbol in found.values()], list(references.values())
+
+
+def _modules(places: set[FilePlace]) -> dict[str, list[FilePlace]]:
+    found: dict[str, list[FilePlace]] = {}
+    for place in places:
+        module = dotted_module(place.path)
+        for name in {module, module.partition(".")[2] if module.startswith(("src.", "lib.")) else module}:
+            found.setdefault(name, []).append(place)
+    return found
+
+
+def _edge(written: WrittenReference, best: Resolved | None) -> dict[str, Any]:
+    reference, to = written.reference, None
+    if best is not None:
+        symbol = best.symbol
+        to = {"path": symbol.place.path, "line": symbol.definition.line, "name": symbol.definition.name}
+    return {
+        "path": written.place.path,
+        "line": reference.line,
+        "name": reference.name,
+        "kind": reference.kind,
+        "to": to,
+        "confidence": best.confidence if best else 0.0,
+        "found_by": best.found_by if best else None,
+    }
+
+
+def main() -> None:
+    """Write both files, and print the counts and the time."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tree", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--language", action="append", required=True, help="a language id, may be repeated")
+    options = parser.parse_args()
+    manifests = (file for name in MANIFESTS for file in options.tree.rglob(name))
+    read = (
+        read_manifest(file.relative_to(options.tree).as_posix(), file.read_text("utf-8", "replace"))
+        for file in manifests
+    )
+    packages = [package for package in read if package is not None]
+    started = perf_counter()
+    table, definitions, references = read_symbols(list(chunks_of(options.tree, options.language)))
+    resolver = ReferenceResolver(table, lambda repo: packages)
+    with options.out.open("w") as out:
+        for written in references:
+            found = resolver.resolve(written)
+            out.write(json.dumps(_edge(written, found[0] if found else None)) + "\n")
+    with options.out.with_suffix(".definitions.jsonl").open("w") as out:
+        for symbol in definitions:
+            definition = symbol.definition
+            row = {"path": symbol.place.path, "line": definition.line, "name": definition.name}
+            out.write(json.dumps(row | {"kind": definition.symbol_kind}) + "\n")
+    seconds = perf_counter() - started
+    print(f"{len(definitions):,} definitions, {len(references):,} references, {seconds:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
