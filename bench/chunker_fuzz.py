@@ -82,7 +82,8 @@ def problem(case: Case) -> str:
 
 
 def _broken(file: ReadFile, text: str, maximum: int) -> Iterator[str]:
-    chunks = [piece.chunk for piece in file.pieces]
+    # The summary of a file spans lines that other chunks hold.
+    chunks = [piece.chunk for piece in file.pieces if not piece.chunk.is_summary]
     starts = [0]
     for row in text.split("\n"):
         starts.append(min(starts[-1] + len(row) + 1, len(text)))

@@ -32,6 +32,7 @@ VALUES = {
     "symbol_kind": ("data class", {"symbol_kind": "data class"}, {"symbol_kind": "class"}),
     "symbol_name": ("getUser", {"symbol_name": "getUser"}, {"symbol_name": "getuser"}),
     "symbol_type": ("class", {"symbol_type": "class"}, {"symbol_type": "function"}),
+    "symbols": ("parse", {"symbols": ("parse", "Parser")}, {"symbols": ("Parser",)}),
     "tags": ("hot path", {"tags": ("new", "hot path")}, {"tags": ("hot", "path")}),
 }
 

@@ -81,10 +81,10 @@ def test_top_k_has_several_spellings(indexed: Any) -> None:
         assert len(indexed.run("search", "retry", flag, 2, "--json").json["results"]) == 2
 
 
-def test_an_explanation_is_one_line_per_hit(indexed: Any) -> None:
+def test_an_explanation_is_one_line_for_the_score_and_one_for_the_history(indexed: Any) -> None:
     outcome = indexed.run("search", "retry_delay", "--explain", "-k", 1, "--lines", 0)
-    assert len(outcome.out.splitlines()) == 2
-    assert "recalled by" in outcome.out
+    _, score, history = outcome.out.splitlines()
+    assert "recalled by" in score and history.startswith("    @ ")
 
 
 def test_an_empty_result_is_not_a_failure_and_says_why(indexed: Any) -> None:
@@ -136,7 +136,7 @@ def test_chunks_cover_the_file(indexed: Any) -> None:
     assert covered == set(range(1, 9))
     assert any("retry_delay" in chunk["defines"] for chunk in body["chunks"])
     assert indexed.run("chunks", "project", "src/retry.py").err.startswith(
-        "2 chunks in src/retry.py of project main at "
+        "3 chunks in src/retry.py of project main at "
     )
 
 

@@ -16,7 +16,7 @@ PATHS = ("a.py", "b/c.py", "b/[d].py", "é.py", "e.py")
 
 def rules(commits=1_000, emails="hash"):
     sizes = Sizes(350, 800, 80)
-    return ReadingRules("project", sizes, True, True, {}, (), SecretRules(), commits, emails)
+    return ReadingRules("project", sizes, True, True, {}, (), SecretRules(), file_commits=commits, emails=emails)
 
 
 def dated(repository, path, *, blob=None, few=True, commit="HEAD", **settings):
