@@ -83,14 +83,20 @@ class Grammar:
             return None
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
-        """Run the query over the whole tree."""
-        return QueryCursor(self.query).captures(root)
+        """Run the query over the whole tree; the nodes of each capture come in file order."""
+        # The binding collects nodes in sets, whose order differs between processes. The first binding of a name counts.
+        found = QueryCursor(self.query).captures(root)
+        return {name: sorted(nodes, key=_place) for name, nodes in found.items()}
 
     def read(self, root: Node, data: bytes) -> tuple[LanguageSpec, dict[str, list[Node]]]:
         """Return the rules for a tree and the captures of its query."""
         if self.spec.tags is not None:
             return read_tags(self.spec, self.query, root, data)
         return self.spec, self.captures(root)
+
+
+def _place(node: Node) -> tuple[int, int, int]:
+    return node.start_byte, node.end_byte, node.kind_id
 
 
 def is_repetitive(data: bytes) -> bool:

@@ -223,8 +223,7 @@ def _bind_locals(tree: ScopeTree, captures: Captures, rules: NamingRules, data: 
         if narrowed is not None:
             name, type_ = narrowed
             tree.around(node.start_byte).rebind(name, node.start_byte, Local(node.start_byte, type_))
-    nodes = captures.get("local", ())
-    for node in sorted(nodes, key=lambda node: node.start_byte) if rules.declaring else nodes:
+    for node in captures.get("local", ()):
         name = text_of(node, data)
         scope = tree.around(node.start_byte)
         binding = Local(node.start_byte, read=partial(rules.type_of, node, data))

@@ -50,6 +50,15 @@ def test_the_predicates_of_query_files_are_evaluated_by_our_own_code(name):
     }
 
 
+@pytest.mark.parametrize("name", sorted(name for name, spec in SPECS.items() if spec.tags is None))
+def test_captures_come_in_file_order(name):
+    loaded = load_grammar(SPECS[name])
+    data = b"".join(b"%s(%s, %s); %s = %s\n" % ((b"name_%d" % number,) * 5) for number in range(50))
+    captures = loaded.captures(loaded.parse(data).root_node)
+    starts = {capture: [node.start_byte for node in nodes] for capture, nodes in captures.items()}
+    assert starts == {capture: sorted(found) for capture, found in starts.items()}
+
+
 def test_a_file_too_large_to_parse_is_refused():
     loaded = load_grammar(SPECS["python"])
     assert loaded.parse(b"#" * (MAX_PARSED_BYTES + 1)) is None
