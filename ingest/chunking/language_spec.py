@@ -7,6 +7,7 @@ from enum import Enum, auto
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.naming_rules import NamingRules
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.model import SymbolType
 
 
@@ -60,19 +61,9 @@ def child_of(node: Node, *types: str) -> Node | None:
     return next((child for child in node.children if child.type in types), None)
 
 
-def first_named(node: Node) -> Node | None:
-    """Return the first child that is not punctuation."""
-    return next((child for child in node.children if child.is_named), None)
-
-
 def body_of(*types: str) -> Callable[[Node], Node | None]:
     """Return a function that finds the first child of one of ``types``, for grammars without a body field."""
     return lambda node: child_of(node, *types)
-
-
-def node_text(node: Node, data: bytes) -> str:
-    """Return a node's text."""
-    return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)

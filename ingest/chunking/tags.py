@@ -9,14 +9,8 @@ from typing import Literal
 
 from tree_sitter import Node, Query, QueryCursor
 
-from codequarry.ingest.chunking.language_spec import (
-    ImportedModule,
-    LanguageSpec,
-    NamePath,
-    Role,
-    Rule,
-    node_text,
-)
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, NamePath, Role, Rule
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.model import SymbolType
 
 # The binding evaluates these predicates on the text of the tree, which is not kept, so every match would pass. Under

@@ -9,7 +9,8 @@ from typing import TypeVar
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.name_resolution import NameResolution
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.ingest.symbols.scopes import Defined, Local, Scope, ScopeTree
 from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import PASSED_ON, Definition, Reference, ReferenceKind, Symbols, Target
@@ -129,7 +130,7 @@ def _named(captures: Captures, rules: NamingRules, data: bytes) -> list[_Named]:
                 continue
             kind = rules.kind_of(defining, rules.definitions[defining.type], data)
             if kind is not None:
-                owner, name = rules.owner_of(defining, data), text_of(node, data).strip("\"':")
+                owner, name = rules.owner_of(defining, data), node_text(node, data).strip("\"':")
                 found[start] = _Named(start, name, node, defining, kind, owner, of_self)
     return [found[start] for start in sorted(found)]
 
@@ -224,7 +225,7 @@ def _bind_locals(tree: ScopeTree, captures: Captures, rules: NamingRules, data: 
             name, type_ = narrowed
             tree.around(node.start_byte).rebind(name, node.start_byte, Local(node.start_byte, type_))
     for node in captures.get("local", ()):
-        name = text_of(node, data)
+        name = node_text(node, data)
         scope = tree.around(node.start_byte)
         binding = Local(node.start_byte, read=partial(rules.type_of, node, data))
         known = scope.bindings.get(name)

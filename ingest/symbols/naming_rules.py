@@ -17,16 +17,6 @@ def words(*lines: str) -> frozenset[str]:
     return frozenset(word for line in lines for word in line.split())
 
 
-def text_of(node: Node, data: bytes) -> str:
-    """Return a node's text."""
-    return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
-
-
-def first_child(node: Node) -> Node | None:
-    """Return the first child that is not punctuation, if any."""
-    return node.named_child(0) if node.named_child_count else None
-
-
 @dataclass(frozen=True, slots=True)
 class DefinitionKind:
     """What a syntax node defines: the language's word, and whether names inside it are its members or its locals."""
@@ -159,13 +149,13 @@ class NamingRules:
     sees_package: bool = False
     """A file names what other files of its package define without an import."""
     builtins: frozenset[str] = frozenset()
-    """NameChain that refer to nothing in a repository."""
+    """Names that refer to nothing in a repository."""
     sees_included: bool = False
     """A name that a file does not define is a member of the type around it or of a file that it includes, or global."""
     builtin_types: frozenset[str] = frozenset()
-    """NameChain of built-in types, so that what has such a type has no members in a repository."""
+    """Names of built-in types, so that what has such a type has no members in a repository."""
     runtime: frozenset[str] = frozenset()
-    """NameChain of the runtime whose members refer to nothing in a repository either, such as ``console``."""
+    """Names of the runtime whose members refer to nothing in a repository either, such as ``console``."""
     declaring: frozenset[str] = frozenset()
     """Node types that declare locals which can be used only after them, and replace others of the same name.
 

@@ -4,16 +4,9 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.language_spec import (
-    ImportedModule,
-    LanguageSpec,
-    NamePath,
-    Role,
-    Rule,
-    node_text,
-    unnamed,
-)
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, unnamed
 from codequarry.ingest.symbols.languages.cfamily import C_NAMES, CPP_NAMES
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)])

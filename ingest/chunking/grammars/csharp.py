@@ -10,11 +10,11 @@ from codequarry.ingest.chunking.language_spec import (
     NamePath,
     Role,
     Rule,
-    node_text,
     top_level,
     unnamed,
 )
 from codequarry.ingest.symbols.languages.csharp import CSHARP_NAMES
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (invocation_expression function: [(identifier) @call (generic_name (identifier) @call)

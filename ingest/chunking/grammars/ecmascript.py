@@ -8,8 +8,9 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.ecmascript_modules import dependency, exported, exported_names, imported
-from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, first_named, node_text, unnamed
+from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, unnamed
 from codequarry.ingest.symbols.languages.ecmascript import JAVASCRIPT_NAMES, TSX_NAMES, TYPESCRIPT_NAMES
+from codequarry.ingest.symbols.nodes import first_named, node_text
 
 _COMMON_QUERY = """
 (call_expression function: [(identifier) @call (member_expression property: (property_identifier) @call)

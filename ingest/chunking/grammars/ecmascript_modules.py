@@ -2,7 +2,8 @@
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.language_spec import ImportedModule, NamePath, child_of, first_named, node_text
+from codequarry.ingest.chunking.language_spec import ImportedModule, NamePath, child_of
+from codequarry.ingest.symbols.nodes import first_named, node_text
 
 
 def imported(node: Node, data: bytes) -> list[ImportedModule]:

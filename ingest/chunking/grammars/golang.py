@@ -3,16 +3,9 @@
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.language_spec import (
-    ImportedModule,
-    LanguageSpec,
-    NamePath,
-    Role,
-    Rule,
-    child_of,
-    node_text,
-)
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, child_of
 from codequarry.ingest.symbols.languages.golang import GO_NAMES
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call_expression function: [(identifier) @call (selector_expression field: (field_identifier) @call)

@@ -4,7 +4,8 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.language_spec import ImportedModule, node_text, top_level
+from codequarry.ingest.chunking.language_spec import ImportedModule, top_level
+from codequarry.ingest.symbols.nodes import node_text
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?([\w.`$]+?)(?:\.\*|\._)?(?:\s+as\s+(\w+))?\s*;?\s*$")
 _KEYWORD = re.compile(r"\b(?:class|interface|object|fun|val|var|typealias|constructor|def|trait|type|enum|given)\b")

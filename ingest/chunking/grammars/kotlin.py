@@ -6,8 +6,9 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.jvm import dependency, dotted_import, is_public, package_clause
-from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, body_of, child_of, node_text
+from codequarry.ingest.chunking.language_spec import LanguageSpec, NamePath, Role, Rule, body_of, child_of
 from codequarry.ingest.symbols.languages.kotlin import KOTLIN_NAMES
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call_expression . [(simple_identifier) @call (navigation_expression (navigation_suffix (simple_identifier) @call))])

@@ -4,17 +4,9 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.language_spec import (
-    ImportedModule,
-    LanguageSpec,
-    Role,
-    Rule,
-    field_body,
-    first_named,
-    node_text,
-    unnamed,
-)
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, field_body, unnamed
 from codequarry.ingest.symbols.languages.php import PHP_NAMES
+from codequarry.ingest.symbols.nodes import first_named, node_text
 
 _QUERY = r"""
 (function_call_expression function: [(name) @call (qualified_name (name) @call)])

@@ -7,8 +7,9 @@ import unicodedata
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, node_text, top_level
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, top_level
 from codequarry.ingest.symbols.languages.python import PYTHON_NAMES
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call function: [(identifier) @call (attribute attribute: (identifier) @call)])

@@ -4,16 +4,9 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.language_spec import (
-    ImportedModule,
-    LanguageSpec,
-    NamePath,
-    Role,
-    Rule,
-    node_text,
-    unnamed,
-)
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, unnamed
 from codequarry.ingest.symbols.languages.ruby import RUBY_NAMES
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call method: [(identifier) (constant)] @call)

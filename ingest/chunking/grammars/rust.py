@@ -13,9 +13,9 @@ from codequarry.ingest.chunking.language_spec import (
     Rule,
     body_of,
     field_body,
-    node_text,
 )
 from codequarry.ingest.symbols.languages.rust import RUST_NAMES
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)

@@ -6,7 +6,8 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.grammars.jvm import dependency, is_public, package_clause
-from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, node_text
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (identifier) @call)

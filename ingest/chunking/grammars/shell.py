@@ -5,7 +5,8 @@ import re
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, node_text
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (command name: (command_name (word) @call))

@@ -5,15 +5,8 @@ import re
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
-from codequarry.ingest.chunking.language_spec import (
-    ImportedModule,
-    LanguageSpec,
-    NamePath,
-    Role,
-    Rule,
-    node_text,
-    top_level,
-)
+from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, top_level
+from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call_expression . [(simple_identifier) @call

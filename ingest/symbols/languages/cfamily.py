@@ -1,18 +1,11 @@
-"""NameChain in C and C++."""
+"""Names in C and C++."""
 
 from dataclasses import replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import (
-    DefinitionKind,
-    ImportedName,
-    NameChain,
-    NamingRules,
-    first_child,
-    text_of,
-    words,
-)
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
+from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -116,15 +109,17 @@ _MAX_DEPTH = 30
 _MAX_DECLARATORS = 7
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
+def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
+    if node is None:
+        return None
     kind = node.type
     if kind in _WORDS:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if depth > _MAX_DEPTH:
         return None
     if kind == "field_expression":
         value, name = node.child_by_field_name("argument"), node.child_by_field_name("field")
-        own = _names_of(name, data, depth + 1) if name is not None else None
+        own = _names_of(name, data, depth + 1)
         if value is None or own is None:
             return None
         return (*(_names_of(value, data, depth + 1) or (UNKNOWN,)), *own)
@@ -133,14 +128,13 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     if kind in _TEMPLATES:
         return _template_names(node, data, depth + 1)
     if kind in _INNER:
-        inner = node.child_by_field_name(_INNER[kind]) if _INNER[kind] else first_child(node)
-        return _names_of(inner, data, depth + 1) if inner is not None else None
+        return _names_of(inner_node(node, _INNER), data, depth + 1)
     return None
 
 
 def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
     scope, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
-    own = _names_of(name, data, depth) if name is not None else None
+    own = _names_of(name, data, depth)
     if name is None or own is None or scope is None or _is_transparent(name, data):
         return own
     return (*(_names_of(scope, data, depth) or ()), *own)
@@ -148,14 +142,14 @@ def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
 
 def _is_transparent(node: Node, data: bytes) -> bool:
     name = node.child_by_field_name("name") if node.type in _TEMPLATES else None
-    return name is not None and text_of(name, data) in _TRANSPARENT
+    return name is not None and node_text(name, data) in _TRANSPARENT
 
 
 def _template_names(node: Node, data: bytes, depth: int) -> NameChain | None:
     name, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
     if name is None:
         return None
-    first = first_child(arguments) if arguments is not None and _is_transparent(node, data) else None
+    first = first_named(arguments) if arguments is not None and _is_transparent(node, data) else None
     return _names_of(first if first is not None else name, data, depth)
 
 
@@ -172,7 +166,7 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
         if type_ is not None and holder.type not in {"template_argument_list", "cast_expression"}:
             if type_.type == "placeholder_type_specifier":
                 value = value or holder.child_by_field_name("right")
-                return _names_of(value, data) if value is not None else None
+                return _names_of(value, data)
             return _names_of(type_, data)
         holder = holder.parent
     return None
@@ -188,7 +182,7 @@ def _declared_function(node: Node) -> Node | None:
             inner = found.child_by_field_name("declarator")
             return found if inner is not None and inner.type != "parenthesized_declarator" else None
         found = found.child_by_field_name("declarator") or (
-            first_child(found) if found.type == "reference_declarator" else None
+            first_named(found) if found.type == "reference_declarator" else None
         )
     return None
 
@@ -214,13 +208,13 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
     """Return the names before that of a function: ``Shop`` in ``void Shop::open() {}``."""
     if node.type == "namespace_definition":
         name = node.child_by_field_name("name")
-        return tuple(text_of(child, data) for child in name.named_children[:-1]) if name is not None else ()
+        return tuple(node_text(child, data) for child in name.named_children[:-1]) if name is not None else ()
     name = node.child_by_field_name("declarator") if node.type in _FUNCTIONS else None
     for _ in range(_MAX_DECLARATORS):
         if name is None or name.type == "qualified_identifier":
             break
         name = name.child_by_field_name("declarator") or (
-            first_child(name) if name.type == "reference_declarator" else None
+            first_named(name) if name.type == "reference_declarator" else None
         )
     if name is None or name.type != "qualified_identifier":
         return ()
@@ -236,7 +230,7 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
 
 def _imports(node: Node, data: bytes) -> list[ImportedName]:
     path = node.child_by_field_name("path")
-    return [ImportedName("*", text_of(path, data).strip('<>"'))] if path is not None else []
+    return [ImportedName("*", node_text(path, data).strip('<>"'))] if path is not None else []
 
 
 def _module_of(module: str, path: str) -> str:

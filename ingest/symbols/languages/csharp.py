@@ -1,11 +1,12 @@
-"""NameChain in C#."""
+"""Names in C#."""
 
 import re
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, text_of, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -44,22 +45,24 @@ _USING = re.compile(r"^(?:global\s+)?using\s+(static\s+)?(?:(\w+)\s*=\s*)?([\w.]
 _MAX_DEPTH = 30
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
+def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
+    if node is None:
+        return None
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
     if kind in {"identifier", "this", "base"}:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if kind in {"member_access_expression", "qualified_name", "conditional_access_expression"}:
         return _of_member(node, data, depth)
     if kind in {"invocation_expression", "object_creation_expression", "cast_expression"}:
         inner = node.child_by_field_name("function") or node.child_by_field_name("type")
-        return _names_of(inner, data, depth + 1) if inner is not None else None
+        return _names_of(inner, data, depth + 1)
     if kind == "as_expression":
         return _first_names(reversed(node.named_children), data, depth)
     if kind == "generic_name":
         outer, arguments = node.named_children[0], node.named_children[-1]
-        names = (text_of(outer, data),)
+        names = (node_text(outer, data),)
         if names[0] not in _TRANSPARENT or arguments.type != "type_argument_list":
             return names
         return _first_names(reversed(arguments.named_children), data, depth) or names
@@ -80,7 +83,7 @@ def _of_member(node: Node, data: bytes, depth: int) -> NameChain | None:
     own = name.named_children[0] if name.type == "generic_name" else name
     if own.type != "identifier":
         return _names_of(last, data, depth + 1)
-    return (*(_names_of(first, data, depth + 1) or (UNKNOWN,)), text_of(own, data))
+    return (*(_names_of(first, data, depth + 1) or (UNKNOWN,)), node_text(own, data))
 
 
 def _expression_of(node: Node) -> Node:
@@ -110,13 +113,13 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
         return _names_of(declared, data)
     if parent.type == "foreach_statement":
         right = parent.child_by_field_name("right")
-        return _names_of(right, data) if right is not None else None
+        return _names_of(right, data)
     return _first_names(parent.named_children[1:], data) if parent.type == "variable_declarator" else None
 
 
 def _imports(node: Node, data: bytes) -> list[ImportedName]:
     """Read ``using A.B;``, ``using static A.B;`` and ``using C = A.B;``."""
-    found = _USING.match(text_of(node, data))
+    found = _USING.match(node_text(node, data))
     if found is None:
         return []
     alias, module = found[2], found[3]

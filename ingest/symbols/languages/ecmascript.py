@@ -1,4 +1,4 @@
-"""NameChain in JavaScript and TypeScript, with and without JSX."""
+"""Names in JavaScript and TypeScript, with and without JSX."""
 
 from dataclasses import replace
 
@@ -6,7 +6,8 @@ from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.ecmascript_modules import imports, module_of, passed_on
 from codequarry.ingest.symbols.languages.ecmascript_types import expression_names, type_of
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, text_of, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
+from codequarry.ingest.symbols.nodes import node_text
 
 _COMMON = """
 [(arrow_function) (function_expression) (generator_function) (statement_block) (for_statement) (for_in_statement)
@@ -99,7 +100,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
     if kind not in (_VARIABLE, _FIELD):
         return kind
     left = node.child_by_field_name("left")
-    if left is not None and text_of(left, data) in {"module.exports", "exports"}:
+    if left is not None and node_text(left, data) in {"module.exports", "exports"}:
         return None
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     if value is None:
@@ -118,7 +119,7 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
     """Return ``("Foo",)`` for ``Foo.prototype.bar = …`` and nothing for ``exports.bar = …``."""
     left = node.child_by_field_name("left") if node.type == "assignment_expression" else None
     holder = left.child_by_field_name("object") if left is not None else None
-    names = expression_names(holder, data) if holder is not None else None
+    names = expression_names(holder, data)
     return tuple(name for name in names or () if name not in _UNNAMED)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.ecmascript_types import expression_names
-from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, PassedOnName, text_of
+from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, PassedOnName
+from codequarry.ingest.symbols.nodes import node_text
 
 _EXTENSION = re.compile(r"\.(?:[cm]?[jt]sx?|vue|svelte|json)$")
 # Expressions that are another name of a symbol; any other is a value of its own.
@@ -51,7 +52,7 @@ def _bound(clause: Node, module: str, data: bytes) -> Iterator[ImportedName]:
             yield _default(part, module, data)
         elif part.type == "namespace_import":
             for name in part.named_children:
-                yield ImportedName(text_of(name, data), module, place=name)
+                yield ImportedName(node_text(name, data), module, place=name)
         else:
             for local, member, place in _specifiers(clause, data):
                 yield (
@@ -62,7 +63,7 @@ def _bound(clause: Node, module: str, data: bytes) -> Iterator[ImportedName]:
 
 
 def _default(name: Node, module: str, data: bytes) -> ImportedName:
-    return ImportedName(text_of(name, data), f"{module}{DEFAULT}", text_of(name, data), name)
+    return ImportedName(node_text(name, data), f"{module}{DEFAULT}", node_text(name, data), name)
 
 
 def _specifiers(node: Node, data: bytes) -> Iterator[tuple[str, str, Node]]:
@@ -72,7 +73,7 @@ def _specifiers(node: Node, data: bytes) -> Iterator[tuple[str, str, Node]]:
             for child in group.named_children:
                 name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
                 if name is not None:
-                    yield text_of(alias if alias is not None else name, data), text_of(name, data), name
+                    yield node_text(alias if alias is not None else name, data), node_text(name, data), name
 
 
 def _child(node: Node, kind: str) -> Node | None:
@@ -81,27 +82,27 @@ def _child(node: Node, kind: str) -> Node | None:
 
 def _source(node: Node, data: bytes) -> str:
     source = node.child_by_field_name("source")
-    return text_of(source, data).strip("\"'`") if source is not None else ""
+    return node_text(source, data).strip("\"'`") if source is not None else ""
 
 
 def _required(node: Node, data: bytes) -> list[ImportedName]:
     """Read ``require("m")``: what the declaration around it binds."""
     function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     source = next(iter(arguments.named_children), None) if arguments is not None else None
-    if function is None or source is None or text_of(function, data) not in {"require", "import"}:
+    if function is None or source is None or node_text(function, data) not in {"require", "import"}:
         return []
-    module = text_of(source, data).strip("\"'`")
+    module = node_text(source, data).strip("\"'`")
     holder, member = node.parent, ""
     while holder is not None and holder.type in {"member_expression", "await_expression", "parenthesized_expression"}:
         found = holder.child_by_field_name("property")
-        member = text_of(found, data) if found is not None and not member else member
+        member = node_text(found, data) if found is not None and not member else member
         holder = holder.parent
     pattern = holder.child_by_field_name("name") if holder is not None else None
     found_file = _file(module, source)
     if pattern is None or holder is None or holder.type != "variable_declarator":
         return found_file
     if pattern.type == "identifier":
-        name = text_of(pattern, data)
+        name = node_text(pattern, data)
         bound = ImportedName(name, module, member, pattern) if member else _default(pattern, module, data)
         return [*found_file, bound]
     return [*found_file, *_destructured(pattern, module, data)]
@@ -112,9 +113,9 @@ def _destructured(pattern: Node, module: str, data: bytes) -> Iterator[ImportedN
         key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
         left = child.child_by_field_name("left")
         if key is not None and value is not None and value.type == "identifier":
-            yield ImportedName(text_of(value, data), module, text_of(key, data), key)
+            yield ImportedName(node_text(value, data), module, node_text(key, data), key)
         elif child.type == "shorthand_property_identifier_pattern" or left is not None:
-            name = text_of(left if left is not None else child, data)
+            name = node_text(left if left is not None else child, data)
             yield ImportedName(name, module, name, child)
 
 
@@ -131,7 +132,7 @@ def passed_on(node: Node, data: bytes) -> list[PassedOnName]:
             found.append(PassedOnName(name, (member,), module))
     namespace = _child(node, "namespace_export")
     if namespace is not None:
-        found += [PassedOnName(text_of(name, data), (), module) for name in namespace.named_children]
+        found += [PassedOnName(node_text(name, data), (), module) for name in namespace.named_children]
     elif module and _child(node, "export_clause") is None:
         found.append(PassedOnName("*", (), module))
     return found or list(_default_export(node, data))
@@ -148,7 +149,7 @@ def _default_export(node: Node, data: bytes) -> Iterator[PassedOnName]:
         value = next((child for child in node.named_children if child.type != "comment"), None)
     if declaration is not None:
         named = declaration.child_by_field_name("name")
-        yield PassedOnName("default", (text_of(named, data),) if named is not None else ())
+        yield PassedOnName("default", (node_text(named, data),) if named is not None else ())
     elif value is not None:
         yield PassedOnName("default", _value_names(value, data), is_value=value.type not in _NAMES)
 
@@ -163,7 +164,7 @@ def _assigned_exports(node: Node, data: bytes) -> Iterator[PassedOnName]:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         return
-    target = text_of(left, data).removeprefix("module.")
+    target = node_text(left, data).removeprefix("module.")
     if target.startswith("exports.") and "." not in target[8:]:
         names = _value_names(right, data)
         if names:
@@ -176,9 +177,9 @@ def _assigned_exports(node: Node, data: bytes) -> Iterator[PassedOnName]:
     for child in right.named_children:
         key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
         if child.type == "shorthand_property_identifier":
-            yield PassedOnName(text_of(child, data), (text_of(child, data),))
+            yield PassedOnName(node_text(child, data), (node_text(child, data),))
         elif key is not None and value is not None and (held := expression_names(value, data)):
-            yield PassedOnName(text_of(key, data).strip("\"'"), held, is_value=value.type not in _NAMES)
+            yield PassedOnName(node_text(key, data).strip("\"'"), held, is_value=value.type not in _NAMES)
 
 
 def module_of(module: str, path: str) -> str:

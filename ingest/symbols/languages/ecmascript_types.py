@@ -1,10 +1,11 @@
-"""NameChain of expressions and types in JavaScript and TypeScript."""
+"""Names of expressions and types in JavaScript and TypeScript."""
 
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import NameChain, text_of
+from codequarry.ingest.symbols.naming_rules import NameChain
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
 # Wrappers whose last argument is the type that matters: an object that is awaited, may be absent, or is an element.
@@ -39,15 +40,17 @@ _THROUGH = {
 }
 
 
-def expression_names(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
+def expression_names(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
     """Return the names of an expression or type."""
+    if node is None:
+        return None
     kind = node.type
     if depth > _MAX_DEPTH or kind in _NO_TYPES:
         return None
     if kind.endswith("identifier") and not node.named_child_count:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if kind in {"this", "super", "shorthand_property_identifier_pattern"}:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if kind in {"member_expression", "nested_identifier"}:
         return _of_member(node, "object", "property", data, depth)
     if kind == "nested_type_identifier":
@@ -55,7 +58,7 @@ def expression_names(node: Node, data: bytes, depth: int = 0) -> NameChain | Non
     if kind in _THROUGH:
         fields = (node.child_by_field_name(name) for name in _THROUGH[kind])
         inner = next((field for field in fields if field is not None), None)
-        return expression_names(inner, data, depth + 1) if inner is not None else None
+        return expression_names(inner, data, depth + 1)
     return _names_of_type(node, data, depth)
 
 
@@ -85,12 +88,12 @@ def _of_member(node: Node, holder: str, member: str, data: bytes, depth: int) ->
     value, name = node.child_by_field_name(holder), node.child_by_field_name(member)
     if value is None or name is None:
         return None
-    return (*(expression_names(value, data, depth + 1) or (UNKNOWN,)), text_of(name, data))
+    return (*(expression_names(value, data, depth + 1) or (UNKNOWN,)), node_text(name, data))
 
 
 def _of_generic(node: Node, data: bytes, depth: int) -> NameChain | None:
     name, arguments = node.child_by_field_name("name"), node.child_by_field_name("type_arguments")
-    outer = expression_names(name, data, depth + 1) if name is not None else None
+    outer = expression_names(name, data, depth + 1)
     if outer is not None and outer[-1] in _CHANGED and arguments is not None:
         return first_names(arguments.named_children, data, depth)
     if outer is None or outer[-1] not in _TRANSPARENT or arguments is None:
@@ -114,7 +117,7 @@ def type_of(node: Node, data: bytes) -> NameChain | None:
         return first_names(parent.named_children[1:], data)
     if kind == "for_in_statement":
         right = parent.child_by_field_name("right")
-        return expression_names(right, data) if right is not None else None
+        return expression_names(right, data)
     if kind in {"formal_parameters", "arrow_function"}:
         return _element_names(node, parent, data)
     return _declared(node, parent, data)
@@ -169,13 +172,13 @@ def _destructured(node: Node, data: bytes) -> NameChain | None:
         if parent is None:
             return None
         if current.type == "shorthand_property_identifier_pattern":
-            names.insert(0, text_of(current, data))
+            names.insert(0, node_text(current, data))
         elif current.type == "pair_pattern":
             key = current.child_by_field_name("key")
-            names.insert(0, text_of(key, data) if key is not None else UNKNOWN)
+            names.insert(0, node_text(key, data) if key is not None else UNKNOWN)
         elif current.type in {"variable_declarator", "required_parameter", "optional_parameter"}:
             held = current.child_by_field_name("type") or current.child_by_field_name("value")
-            base = expression_names(held, data) if held is not None else None
+            base = expression_names(held, data)
             return (*base, *names) if base is not None else None
         elif current.type not in {"object_pattern", "array_pattern", "object_assignment_pattern", "identifier"}:
             return None

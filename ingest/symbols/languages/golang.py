@@ -1,19 +1,12 @@
-"""NameChain in Go."""
+"""Names in Go."""
 
 import re
 from dataclasses import replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import (
-    DefinitionKind,
-    ImportedName,
-    NameChain,
-    NamingRules,
-    first_child,
-    text_of,
-    words,
-)
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
+from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -99,22 +92,23 @@ _MAX_DEPTH = 30
 _VERSION = re.compile(r"v\d+")
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
+def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
+    if node is None:
+        return None
     kind = node.type
     if kind in _WORDS:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if depth > _MAX_DEPTH:
         return None
     if kind in _SELECTORS:
         value, name = (node.child_by_field_name(part) for part in _SELECTORS[kind])
         if value is None or name is None:
             return None
-        return (*(_names_of(value, data, depth + 1) or (UNKNOWN,)), text_of(name, data))
+        return (*(_names_of(value, data, depth + 1) or (UNKNOWN,)), node_text(name, data))
     if kind == "call_expression":
         return _called(node, data, depth + 1)
     if kind in _INNER:
-        inner = node.child_by_field_name(_INNER[kind]) if _INNER[kind] else first_child(node)
-        return _names_of(inner, data, depth + 1) if inner is not None else None
+        return _names_of(inner_node(node, _INNER), data, depth + 1)
     if kind == "function_type":
         result = node.child_by_field_name("result")
         return _result_names(result, data) if result is not None else None
@@ -128,8 +122,8 @@ def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
     names = _names_of(function, data, depth)
     if names is not None and len(names) == 1 and names[0] in _OF_ARGUMENT:
         arguments = node.child_by_field_name("arguments")
-        first = first_child(arguments) if arguments is not None else None
-        return _names_of(first, data, depth) if first is not None else None
+        first = first_named(arguments) if arguments is not None else None
+        return _names_of(first, data, depth)
     return names
 
 
@@ -137,9 +131,9 @@ def _result_names(result: Node, data: bytes) -> NameChain | None:
     """Return the names of a function's first result."""
     if result.type != "parameter_list":
         return _names_of(result, data)
-    first = first_child(result)
+    first = first_named(result)
     type_ = first.child_by_field_name("type") if first is not None else None
-    return _names_of(type_, data) if type_ is not None else None
+    return _names_of(type_, data)
 
 
 def _key_names(element: Node, data: bytes) -> NameChain | None:
@@ -152,7 +146,7 @@ def _key_names(element: Node, data: bytes) -> NameChain | None:
         nested = nested or literal.type == "literal_element"
         literal = literal.parent
     type_ = literal.child_by_field_name("type") if literal is not None else None
-    own = _names_of(key, data) if key is not None else None
+    own = _names_of(key, data)
     if type_ is None or own is None:
         return None
     if type_.type in _LISTED and not nested:
@@ -178,7 +172,7 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
     type_ = parent.child_by_field_name("type")
     if type_ == node:
         # The scope of an embedded field binds its name, so that its type is found like that of any field.
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if type_ is not None:
         return None if parent.type == "type_spec" and type_.type == "function_type" else _names_of(type_, data)
     value = parent.child_by_field_name("value")
@@ -223,17 +217,17 @@ def _holds_fields(node: Node) -> bool:
     """Return whether a variable or field has a struct type without a name: ``var cases = []struct{ … }{ … }``."""
     type_ = node.child_by_field_name("type")
     values = node.child_by_field_name("value") if type_ is None else None
-    inner = first_child(values) if values is not None else type_
+    inner = first_named(values) if values is not None else type_
     for _ in range(4):
         if inner is None or inner.type not in _INNER or inner.type == "parenthesized_expression":
             break
-        inner = inner.child_by_field_name(_INNER[inner.type]) if _INNER[inner.type] else first_child(inner)
+        inner = inner_node(inner, _INNER)
     return inner is not None and inner.type == "struct_type"
 
 
 def _owner_of(node: Node, data: bytes) -> NameChain:
     receiver = node.child_by_field_name("receiver")
-    parameter = first_child(receiver) if receiver is not None else None
+    parameter = first_named(receiver) if receiver is not None else None
     type_ = parameter.child_by_field_name("type") if parameter is not None else None
     return (_names_of(type_, data) or ()) if type_ is not None else ()
 
@@ -243,18 +237,18 @@ def _narrowed(node: Node, data: bytes) -> tuple[str, NameChain] | None:
     types = node.children_by_field_name("type")
     alias = node.parent.child_by_field_name("alias") if node.parent is not None else None
     names = _names_of(types[0], data) if len(types) == 1 and alias is not None else None
-    return (text_of(alias, data), names) if names and alias is not None else None
+    return (node_text(alias, data), names) if names and alias is not None else None
 
 
 def _imports(node: Node, data: bytes) -> list[ImportedName]:
     path, alias = node.child_by_field_name("path"), node.child_by_field_name("name")
     if path is None:
         return []
-    module = text_of(path, data).strip('"`')
+    module = node_text(path, data).strip('"`')
     package = package_name(module)
     if alias is None:
         return [ImportedName(package, module, package=package)]
-    name = text_of(alias, data)
+    name = node_text(alias, data)
     return [ImportedName({".": "*", "_": ""}.get(name, name), module, package=package)]
 
 

@@ -1,11 +1,12 @@
-"""NameChain in Java."""
+"""Names in Java."""
 
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RUNTIME, TRANSPARENT, imports
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -61,24 +62,26 @@ _INSIDE = {"parenthesized_expression", "annotated_type", "array_type", "array_ac
 _MAX_DEPTH = 30
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
+def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
+    if node is None:
+        return None
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
     if kind in {"identifier", "type_identifier", "this", "super"}:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if kind in {"field_access", "method_invocation", "scoped_identifier"}:
         return _of_member(node, data, depth)
     if kind in {"object_creation_expression", "cast_expression"}:
         type_ = node.child_by_field_name("type")
-        return _names_of(type_, data, depth + 1) if type_ is not None else None
+        return _names_of(type_, data, depth + 1)
     if kind == "scoped_type_identifier":
         return tuple(name for part in node.named_children for name in _names_of(part, data, depth + 1) or ())
     if kind == "generic_type":
         return _of_generic(node, data, depth)
     if kind == "method_reference":
         first, *rest = node.named_children
-        return (*(_names_of(first, data, depth + 1) or (UNKNOWN,)), text_of(rest[-1], data)) if rest else None
+        return (*(_names_of(first, data, depth + 1) or (UNKNOWN,)), node_text(rest[-1], data)) if rest else None
     if kind in {"ternary_expression", "assignment_expression"}:
         return _first_names(node.named_children[1:], data, depth)
     return _first_names(node.named_children, data, depth) if kind in _INSIDE else None
@@ -94,7 +97,7 @@ def _of_member(node: Node, data: bytes, depth: int) -> NameChain | None:
     name = node.child_by_field_name("name") or node.child_by_field_name("field")
     if name is None:
         return None
-    own = () if name.type in {"this", "super"} else (text_of(name, data),)
+    own = () if name.type in {"this", "super"} else (node_text(name, data),)
     if holder is None:
         return own
     return (*(_names_of(holder, data, depth + 1) or (UNKNOWN,)), *own)
@@ -129,24 +132,24 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
         body = parent.parent
         holder = body.parent if body is not None else None
         name = holder.child_by_field_name("name") if holder is not None else None
-        return (text_of(name, data),) if name is not None else None
+        return (node_text(name, data),) if name is not None else None
     if parent.type in {"lambda_expression", "inferred_parameters"}:
         return _element_names(node, parent, data)
     if parent.type in {"catch_formal_parameter", "type_pattern", "record_pattern_component"}:
         return _first_names((child for child in parent.named_children if child != node), data, 0)
     if parent.type == "instanceof_expression":
         right = parent.child_by_field_name("right")
-        return _names_of(right, data) if right is not None else None
+        return _names_of(right, data)
     if parent.type == "type_parameter":
         return _first_names(parent.named_children[1:], data, 0)
     holder = parent.parent if parent.type == "variable_declarator" else parent
     declared = holder.child_by_field_name("type") if holder is not None else None
     if declared is None and holder is not None and holder.type == "spread_parameter":
         return _first_names(holder.named_children[:-1], data, 0)
-    if declared is None or text_of(declared, data) != "var":
-        return _names_of(declared, data) if declared is not None else None
+    if declared is None or node_text(declared, data) != "var":
+        return _names_of(declared, data)
     value = parent.child_by_field_name("value")
-    return _names_of(value, data) if value is not None else None
+    return _names_of(value, data)
 
 
 def _element_names(parameter: Node, holder: Node, data: bytes) -> NameChain | None:

@@ -4,7 +4,8 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import ImportedName, text_of, words
+from codequarry.ingest.symbols.naming_rules import ImportedName, words
+from codequarry.ingest.symbols.nodes import node_text
 
 # Wrappers whose last argument is the type that matters: an object that may be absent, comes later, or is an element.
 TRANSPARENT = words(
@@ -38,7 +39,7 @@ _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?([\w.`$]+?)(\.\*)?(?:\s+as\s+(
 
 def imports(node: Node, data: bytes) -> list[ImportedName]:
     """Read ``import a.b.C``, ``import static a.B.c``, ``import a.b.*`` and ``import a.b.C as D``."""
-    line = text_of(node, data).split("\n", 1)[0]
+    line = node_text(node, data).split("\n", 1)[0]
     found = _IMPORT.match(line.partition("//")[0])
     if found is None:
         return []

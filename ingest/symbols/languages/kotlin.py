@@ -1,11 +1,12 @@
-"""NameChain in Kotlin."""
+"""Names in Kotlin."""
 
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RUNTIME, TRANSPARENT, imports
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -63,10 +64,10 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     if kind == "simple_identifier" and data[node.start_byte : node.end_byte] == b"it":
         return _of_it(node, data, depth)
     if kind in {"simple_identifier", "type_identifier"}:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if kind in {"this_expression", "super_expression"}:
         label = next(iter(node.named_children), None)
-        return (text_of(label, data),) if label is not None else (kind.removesuffix("_expression"),)
+        return (node_text(label, data),) if label is not None else (kind.removesuffix("_expression"),)
     if kind in {"navigation_expression", "callable_reference"}:
         return _of_member(node, data, depth)
     if kind == "as_expression":
@@ -90,12 +91,12 @@ def _of_member(node: Node, data: bytes, depth: int) -> NameChain | None:
     if last is None or last.type != "simple_identifier":
         return None
     if len(children) == 1:
-        return (text_of(last, data),)
-    return (*(_names_of(children[0], data, depth + 1) or (UNKNOWN,)), text_of(last, data))
+        return (node_text(last, data),)
+    return (*(_names_of(children[0], data, depth + 1) or (UNKNOWN,)), node_text(last, data))
 
 
 def _of_type(node: Node, data: bytes, depth: int) -> NameChain | None:
-    names = tuple(text_of(child, data) for child in node.named_children if child.type == "type_identifier")
+    names = tuple(node_text(child, data) for child in node.named_children if child.type == "type_identifier")
     arguments = node.named_children[-1] if node.named_children else None
     if not names or names[-1] not in TRANSPARENT or arguments is None or arguments.type != "type_arguments":
         return names or None
@@ -146,7 +147,7 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
     if parent.type == "enum_entry":
         body = parent.parent
         holder = body.parent.named_children if body is not None and body.parent is not None else []
-        return next(((text_of(child, data),) for child in holder if child.type == "type_identifier"), None)
+        return next(((node_text(child, data),) for child in holder if child.type == "type_identifier"), None)
     if parent.type == "type_parameter":
         return _first_names(parent.named_children[1:], data, 0)
     receiver = parent.child_by_field_name("receiver")

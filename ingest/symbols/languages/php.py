@@ -1,11 +1,12 @@
-"""NameChain in PHP."""
+"""Names in PHP."""
 
 import re
 from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -32,14 +33,16 @@ _MAX_DEPTH = 30
 _USE = re.compile(r"^use\s+(?:function\s+|const\s+)?(.*?);?\s*$", re.DOTALL)
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
+def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
+    if node is None:
+        return None
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
     if kind in {"name", "qualified_name", "namespace_name"}:
-        return tuple(part for part in text_of(node, data).split("\\") if part) or None
+        return tuple(part for part in node_text(node, data).split("\\") if part) or None
     if kind in {"variable_name", "relative_scope"}:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if kind in {"member_call_expression", "nullsafe_member_call_expression", "member_access_expression",
                 "nullsafe_member_access_expression"}:  # fmt: skip
         return _of_member(node.child_by_field_name("object"), node.child_by_field_name("name"), data, depth)
@@ -49,7 +52,7 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
         return _of_member(node.named_children[0], node.named_children[1], data, depth)
     if kind == "function_call_expression":
         function = node.child_by_field_name("function")
-        return _names_of(function, data, depth + 1) if function is not None else None
+        return _names_of(function, data, depth + 1)
     if kind == "object_creation_expression" or kind in _INSIDE:
         return _first_names(node.named_children, data, depth)
     return None
@@ -62,7 +65,7 @@ def _first_names(nodes: Iterable[Node], data: bytes, depth: int = 0) -> NameChai
 def _of_member(holder: Node | None, name: Node | None, data: bytes, depth: int) -> NameChain | None:
     if holder is None or name is None or name.type != "name":
         return None
-    return (*(_names_of(holder, data, depth + 1) or (UNKNOWN,)), text_of(name, data))
+    return (*(_names_of(holder, data, depth + 1) or (UNKNOWN,)), node_text(name, data))
 
 
 def _expression_of(node: Node) -> Node:
@@ -89,12 +92,12 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
     if declared is not None:
         return _names_of(declared, data)
     value = parent.child_by_field_name("right") or parent.child_by_field_name("default_value")
-    return _names_of(value, data) if value is not None else None
+    return _names_of(value, data)
 
 
 def _imports(node: Node, data: bytes) -> list[ImportedName]:
     r"""Read ``use A\B as C;`` and ``use A\{B, C};``."""
-    found = _USE.match(" ".join(text_of(node, data).split()))
+    found = _USE.match(" ".join(node_text(node, data).split()))
     if found is None:
         return []
     base, group, inside = found[1].partition("{")

@@ -1,11 +1,12 @@
-"""NameChain in Python."""
+"""Names in Python."""
 
 import builtins
 import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, text_of
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -45,21 +46,23 @@ _SELF = frozenset({"self", "cls"})
 _DOTTED = re.compile(r"[A-Za-z_][\w.]*\Z")
 
 
-def _names_of(node: Node, data: bytes) -> NameChain | None:
+def _names_of(node: Node | None, data: bytes) -> NameChain | None:
+    if node is None:
+        return None
     kind = node.type
     if kind == "identifier":
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if kind == "attribute":
         value, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
         if value is None or name is None:
             return None
-        return (*(_names_of(value, data) or (UNKNOWN,)), text_of(name, data))
+        return (*(_names_of(value, data) or (UNKNOWN,)), node_text(name, data))
     if kind == "call":
         function = node.child_by_field_name("function")
-        return _names_of(function, data) if function is not None else None
+        return _names_of(function, data)
     if kind in {"await", "parenthesized_expression"}:
         inner = next(iter(node.named_children), None)
-        return _names_of(inner, data) if inner is not None else None
+        return _names_of(inner, data)
     if kind == "type":
         return _type_names(node, data)
     return None
@@ -72,16 +75,18 @@ def _expression_of(node: Node) -> Node:
     return node
 
 
-def _type_names(node: Node, data: bytes) -> NameChain | None:
+def _type_names(node: Node | None, data: bytes) -> NameChain | None:
     """Return the names of a type: of ``X`` in ``Optional[X]``, ``X | None`` and ``"X"``."""
+    if node is None:
+        return None
     kind = node.type
     if kind == "type":
         inner = next(iter(node.named_children), None)
-        return _type_names(inner, data) if inner is not None else None
+        return _type_names(inner, data)
     if kind in {"identifier", "attribute"}:
         return _names_of(node, data)
     if kind == "string":
-        text = text_of(node, data).strip("\"'").split("[", 1)[0].split("|", 1)[0].strip()
+        text = node_text(node, data).strip("\"'").split("[", 1)[0].split("|", 1)[0].strip()
         return tuple(text.split(".")) if _DOTTED.match(text) else None
     if kind in {"generic_type", "subscript"}:
         return _generic_names(node, data)
@@ -112,11 +117,11 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
         return None
     if parent.type == "function_definition":
         annotation = parent.child_by_field_name("return_type")
-        return _type_names(annotation, data) if annotation is not None else None
+        return _type_names(annotation, data)
     if parent.type == "as_pattern_target":
         pattern = parent.parent
         value = next(iter(pattern.named_children), None) if pattern is not None else None
-        return _names_of(value, data) if value is not None else None
+        return _names_of(value, data)
     annotation = parent.child_by_field_name("type")
     if annotation is not None:
         return _type_names(annotation, data)
@@ -133,14 +138,14 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
 def _is_own_attribute(name: Node, data: bytes) -> bool:
     """Return whether an assignment to an attribute is one to ``self``."""
     holder = name.parent.child_by_field_name("object") if name.parent is not None else None
-    return holder is not None and text_of(holder, data) in _SELF
+    return holder is not None and node_text(holder, data) in _SELF
 
 
 def _imports(node: Node, data: bytes) -> list[ImportedName]:
     base = node.child_by_field_name("module_name")
     if base is None:
         return [found for child in node.children_by_field_name("name") for found in _imported_modules(child, data)]
-    module = text_of(base, data)
+    module = node_text(base, data)
     if any(child.type == "wildcard_import" for child in node.children):
         return [ImportedName("*", module)]
     found = []
@@ -162,8 +167,8 @@ def _imported_modules(node: Node, data: bytes) -> list[ImportedName]:
 def _aliased(node: Node, data: bytes) -> tuple[str, str]:
     name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
     if name is None or alias is None:
-        return text_of(node, data), text_of(node, data)
-    return text_of(name, data), text_of(alias, data)
+        return node_text(node, data), node_text(node, data)
+    return node_text(name, data), node_text(alias, data)
 
 
 def _module_of(module: str, path: str) -> str:

@@ -1,8 +1,9 @@
-"""NameChain in Ruby."""
+"""Names in Ruby."""
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, text_of, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
+from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -30,14 +31,16 @@ _FIELD = DefinitionKind("attribute", "block", name_only=True)
 _MAX_DEPTH = 30
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
+def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
+    if node is None:
+        return None
     kind = node.type
     if depth > _MAX_DEPTH:
         return None
     if kind in {"identifier", "constant", "self"}:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if kind == "instance_variable":
-        return ("self", text_of(node, data))
+        return ("self", node_text(node, data))
     if kind == "scope_resolution":
         return _joined(node.child_by_field_name("scope"), node.child_by_field_name("name"), data, depth)
     if kind == "call":
@@ -52,7 +55,7 @@ def _of_call(node: Node, data: bytes, depth: int) -> NameChain | None:
     receiver, method = node.child_by_field_name("receiver"), node.child_by_field_name("method")
     if method is None:
         return None
-    name = text_of(method, data)
+    name = node_text(method, data)
     if receiver is None:
         return (name,)
     names = _names_of(receiver, data, depth + 1) or (UNKNOWN,)
@@ -62,7 +65,7 @@ def _of_call(node: Node, data: bytes, depth: int) -> NameChain | None:
 def _joined(scope: Node | None, name: Node | None, data: bytes, depth: int) -> NameChain | None:
     if name is None:
         return None
-    return (*((_names_of(scope, data, depth + 1) or ()) if scope is not None else ()), text_of(name, data))
+    return (*((_names_of(scope, data, depth + 1) or ()) if scope is not None else ()), node_text(name, data))
 
 
 def _expression_of(node: Node) -> Node:
@@ -76,7 +79,7 @@ def _expression_of(node: Node) -> Node:
 def _type_of(node: Node, data: bytes) -> NameChain | None:
     parent = node.parent
     value = parent.child_by_field_name("right") if parent is not None and parent.type == "assignment" else None
-    return _names_of(value, data) if value is not None else None
+    return _names_of(value, data)
 
 
 def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | None:
@@ -87,7 +90,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
     if node.type != "call":
         return kind
     method = node.child_by_field_name("method")
-    return kind if method is not None and text_of(method, data).startswith("attr_") else None
+    return kind if method is not None and node_text(method, data).startswith("attr_") else None
 
 
 def _owner_of(node: Node, data: bytes) -> NameChain:

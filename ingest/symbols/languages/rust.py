@@ -1,4 +1,4 @@
-"""NameChain in Rust."""
+"""Names in Rust."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,8 @@ from codequarry.ingest.symbols.languages.rust_modules import (
     passed_on,
     written_module,
 )
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, first_child, text_of, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
+from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
 from codequarry.shared.relations import UNKNOWN, ReferenceKind
 
 _QUERY = """
@@ -123,10 +124,12 @@ _MAX_DEPTH = 30
 _MAX_PATTERN = 5
 
 
-def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
+def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
+    if node is None:
+        return None
     kind = node.type
     if kind in _WORDS:
-        return (text_of(node, data),)
+        return (node_text(node, data),)
     if depth > _MAX_DEPTH:
         return None
     if kind in _QUALIFIED:
@@ -138,8 +141,7 @@ def _names_of(node: Node, data: bytes, depth: int = 0) -> NameChain | None:
     if kind == "field_initializer":
         return _key_names(node, data)
     if kind in _INNER:
-        inner = node.child_by_field_name(_INNER[kind]) if _INNER[kind] else first_child(node)
-        return _names_of(inner, data, depth + 1) if inner is not None else None
+        return _names_of(inner_node(node, _INNER), data, depth + 1)
     return None
 
 
@@ -147,7 +149,7 @@ def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
     before, name = (node.child_by_field_name(part) for part in _QUALIFIED[node.type])
     if name is None:
         return None
-    own = text_of(name, data)
+    own = node_text(name, data)
     if before is None:
         return (own,)
     if before.type == "self" and node.type != "field_expression":
@@ -160,7 +162,7 @@ def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
 
 def _generic_names(node: Node, data: bytes, depth: int) -> NameChain | None:
     outer, arguments = node.child_by_field_name("type"), node.child_by_field_name("type_arguments")
-    names = _names_of(outer, data, depth) if outer is not None else None
+    names = _names_of(outer, data, depth)
     if names is None or arguments is None or names[-1] not in _TRANSPARENT | _MAPS:
         return names
     types = [child for child in arguments.named_children if child.type not in {"lifetime", "line_comment"}]
@@ -174,15 +176,15 @@ def _generic_names(node: Node, data: bytes, depth: int) -> NameChain | None:
 
 def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
     function = node.child_by_field_name("function")
-    names = _names_of(function, data, depth) if function is not None else None
+    names = _names_of(function, data, depth)
     is_wrapping = names is not None and (
         (names[-1:] == ("new",) and len(names) == 2 and names[0] in _TRANSPARENT)
         or (len(names) == 1 and names[0] in _VARIANTS)
     )  # fmt: skip
     if is_wrapping:
         arguments = node.child_by_field_name("arguments")
-        inner = first_child(arguments) if arguments is not None else None
-        return _names_of(inner, data, depth) if inner is not None else None
+        inner = first_named(arguments) if arguments is not None else None
+        return _names_of(inner, data, depth)
     return names
 
 
@@ -191,8 +193,8 @@ def _key_names(initializer: Node, data: bytes) -> NameChain | None:
     field, fields = initializer.child_by_field_name("field"), initializer.parent
     struct = fields.parent if fields is not None else None
     type_ = struct.child_by_field_name("name") if struct is not None else None
-    names = _names_of(type_, data) if type_ is not None else None
-    return (*names, text_of(field, data)) if names and field is not None else None
+    names = _names_of(type_, data)
+    return (*names, node_text(field, data)) if names and field is not None else None
 
 
 def _type_of(node: Node, data: bytes) -> NameChain | None:
@@ -202,14 +204,14 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
         return None
     if parent.type in {"function_item", "function_signature_item"}:
         result = parent.child_by_field_name("return_type")
-        return _names_of(result, data) if result is not None else None
+        return _names_of(result, data)
     if parent.type == "type_parameter":
         return _bound(node, parent, data)
     if parent.type in {"enum_variant", "struct_item"}:
         return _only_field(parent, data)
     if parent.type in {"field_declaration", "const_item", "static_item", "type_item", "const_parameter"}:
         type_ = parent.child_by_field_name("type")
-        return _names_of(type_, data) if type_ is not None else None
+        return _names_of(type_, data)
     return _matched(node, data)
 
 
@@ -222,10 +224,10 @@ def _bound(name: Node, parameter: Node, data: bytes) -> NameChain | None:
         where = next((child for child in item.children if child.type == "where_clause"), None) if item else None
         for predicate in where.named_children if where is not None else ():
             left = predicate.child_by_field_name("left")
-            if left is not None and text_of(left, data) == text_of(name, data):
+            if left is not None and node_text(left, data) == node_text(name, data):
                 bounds = predicate.child_by_field_name("bounds")
                 break
-    return _names_of(bounds, data) if bounds is not None else None
+    return _names_of(bounds, data)
 
 
 def _only_field(item: Node, data: bytes) -> NameChain | None:
@@ -246,11 +248,11 @@ def _matched(name: Node, data: bytes) -> NameChain | None:
         if taken.type == "field_pattern":
             struct = taken.parent.child_by_field_name("type") if taken.parent is not None else None
             field = taken.child_by_field_name("name")
-            names = _names_of(struct, data) if struct is not None else None
-            return (*names, text_of(field, data)) if names and field is not None else None
+            names = _names_of(struct, data)
+            return (*names, node_text(field, data)) if names and field is not None else None
         if taken.type == "tuple_struct_pattern":
             variant = taken.child_by_field_name("type")
-            names = _names_of(variant, data) if variant is not None else None
+            names = _names_of(variant, data)
             if names is None or names[-1] not in _VARIANTS:
                 return (*names, "0") if names and names != ("Err",) else None
         elif taken.type not in _PATTERNS:
@@ -268,13 +270,13 @@ def _source(pattern: Node, holder: Node, data: bytes) -> NameChain | None:
         block = holder.parent
         match = block.parent if block is not None else None
         value = match.child_by_field_name("value") if match is not None else None
-        return _names_of(value, data) if value is not None else None
+        return _names_of(value, data)
     if holder.type == "closure_parameters":
         return _closure_argument(holder, data)
     if holder.type not in {"let_declaration", "let_condition", "for_expression", "parameter"}:
         return None
     value = holder.child_by_field_name("type") or holder.child_by_field_name("value")
-    return _names_of(value, data) if value is not None else None
+    return _names_of(value, data)
 
 
 def _closure_argument(parameters: Node, data: bytes) -> NameChain | None:
@@ -286,7 +288,7 @@ def _closure_argument(parameters: Node, data: bytes) -> NameChain | None:
     if function is None or function.type != "field_expression":
         return None
     field, value = function.child_by_field_name("field"), function.child_by_field_name("value")
-    if field is None or value is None or text_of(field, data) not in _WITH_CLOSURE:
+    if field is None or value is None or node_text(field, data) not in _WITH_CLOSURE:
         return None
     return _names_of(value, data)
 
@@ -302,7 +304,7 @@ def _container_of(node: Node, data: bytes) -> NameChain:
     type_ = node.child_by_field_name("type")
     if type_ is not None and type_.type == "generic_type":
         type_ = type_.child_by_field_name("type")
-    names = _names_of(type_, data) if type_ is not None else None
+    names = _names_of(type_, data)
     return names[-1:] if names else ()
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, PassedOnName, first_child, text_of
+from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, PassedOnName
+from codequarry.ingest.symbols.nodes import first_named, node_text
 
 _OWN = "self::"
 MODULE_WORDS = frozenset({"crate", "super", _OWN})
@@ -82,8 +83,8 @@ def imports(node: Node, data: bytes) -> list[ImportedName]:
         alias = node.child_by_field_name("alias")
         if name is None:
             return []
-        word, module = text_of(name, data), "self" if node.type == "mod_item" else ""
-        bound = text_of(alias, data) if alias is not None else word
+        word, module = node_text(name, data), "self" if node.type == "mod_item" else ""
+        bound = node_text(alias, data) if alias is not None else word
         if not module:
             return [ImportedName(bound, word, place=name)]
         return [ImportedName(bound, _in_nested(node, module, data), word, name)]
@@ -116,7 +117,7 @@ def _in_nested(node: Node, module: str, data: bytes) -> str:
         if outer is None:
             break
         name = outer.child_by_field_name("name") if outer.type == "mod_item" else None
-        around[:0] = [text_of(name, data)] if name is not None else []
+        around[:0] = [node_text(name, data)] if name is not None else []
         outer = outer.parent
     while head == "super" and around:
         around.pop()
@@ -146,12 +147,12 @@ def _tree(node: Node, prefix: str, data: bytes, depth: int) -> Iterator[tuple[st
         for child in node.named_children:
             yield from _tree(child, prefix, data, depth + 1)
     elif kind == "use_wildcard":
-        path = first_child(node)
+        path = first_named(node)
         yield "*", _joined(prefix, _path(path, data) if path is not None else ""), "", node
     elif kind == "use_as_clause":
         path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
         if path is not None and alias is not None:
-            yield _one(path, prefix, text_of(alias, data), data)
+            yield _one(path, prefix, node_text(alias, data), data)
     else:
         yield _one(node, prefix, "", data)
 
@@ -168,4 +169,4 @@ def _joined(prefix: str, path: str) -> str:
 
 
 def _path(node: Node, data: bytes) -> str:
-    return re.sub(r"\s+", "", text_of(node, data)).removeprefix("::")
+    return re.sub(r"\s+", "", node_text(node, data)).removeprefix("::")
