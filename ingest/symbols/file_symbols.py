@@ -182,7 +182,7 @@ def _outside(found: _Named, tree: ScopeTree) -> Scope:
     """Return the scope in which a definition binds its name."""
     scope = tree.around(found.at)
     if found.of_self:
-        return tree.type_around(found.at) or scope
+        return next(tree.types_around(found.at), scope)
     if found.kind.has_members or found.kind.has_locals:
         start, end = found.node.start_byte, found.node.end_byte
         while scope.parent is not None and (scope.start, scope.end) == (start, end):

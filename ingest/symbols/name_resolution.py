@@ -1,6 +1,7 @@
 """Finds what a name means as far as its own file says."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, NamingRules
 from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
@@ -74,7 +75,7 @@ class NameResolution:
         return self.scopes.lookup(name, at, in_members=rules.sees_members, directly=not rules.qualifies_members)
 
     def _of_own_type(self, head: str, rest: NameChain, at: int) -> Target | None:
-        own = self.scopes.type_around(at)
+        own = self._type_around(at, of_head=False)
         beside = self.scopes.file.bindings.get(rest[0]) if own is None and rest else None
         if isinstance(beside, Defined):
             # A method of an object that has no name, such as the exports of a module.
@@ -129,12 +130,8 @@ class NameResolution:
         return Target("name", "", names)
 
     def _type_around(self, at: int, *, of_head: bool) -> Scope | None:
-        own = self.scopes.type_around(at)
-        if of_head and own is not None:
-            own = own.parent
-            while own is not None and not own.of_members:
-                own = own.parent
-        return own
+        """Return the type around a place; the head of a type is outside of it."""
+        return next(islice(self.scopes.types_around(at), int(of_head), None), None)
 
     def _modules_of(self, names: NameChain) -> str:
         """Return the modules whose names a file sees; no module at all if the names may begin with one."""

@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule, top_level
-from codequarry.ingest.symbols.languages.python import PYTHON_NAMES
+from codequarry.ingest.symbols.languages.python import PYTHON_NAMES, aliased_name
 from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
@@ -69,19 +69,11 @@ def imported(node: Node, data: bytes) -> list[ImportedModule]:
     if base is None:
         found = []
         for child in node.children_by_field_name("name"):
-            module, name = _aliased(child, data)
+            module, name = aliased_name(child, data)
             found.append(ImportedModule(module, (name.split(".")[0],)))
         return found
-    names = tuple(_aliased(child, data)[1] for child in node.children_by_field_name("name"))
+    names = tuple(aliased_name(child, data)[1] for child in node.children_by_field_name("name"))
     return [ImportedModule(node_text(base, data), names)]
-
-
-def _aliased(node: Node, data: bytes) -> tuple[str, str]:
-    """Return the imported name and the local name."""
-    name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
-    if name is None or alias is None:
-        return node_text(node, data), node_text(node, data)
-    return node_text(name, data), node_text(alias, data)
 
 
 def _package(root: Node, data: bytes, path: str) -> str:

@@ -150,21 +150,22 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
         return [ImportedName("*", module)]
     found = []
     for child in node.children_by_field_name("name"):
-        member, name = _aliased(child, data)
+        member, name = aliased_name(child, data)
         found.append(ImportedName(name, module, member, child))
     return found
 
 
 def _imported_modules(node: Node, data: bytes) -> list[ImportedName]:
     """Read ``import a.b``, which binds ``a`` and imports both, or ``import a.b as c``, which binds ``a.b``."""
-    module, name = _aliased(node, data)
+    module, name = aliased_name(node, data)
     first = module.split(".", 1)[0]
     if name != module or first == module:
         return [ImportedName(name, module, place=node)]
     return [ImportedName(first, first, place=node), ImportedName("", module, place=node)]
 
 
-def _aliased(node: Node, data: bytes) -> tuple[str, str]:
+def aliased_name(node: Node, data: bytes) -> tuple[str, str]:
+    """Return an imported name and the name that it is bound to: both are the same without ``as``."""
     name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
     if name is None or alias is None:
         return node_text(node, data), node_text(node, data)
