@@ -23,7 +23,9 @@ from codequarry.ingest.chunking.outline import Outliner
 from codequarry.ingest.chunking.outline_items import Family, OutlineItem, items_of
 from codequarry.ingest.chunking.pieces import Cut, Piece, Sizes, cut_rows
 from codequarry.ingest.chunking.text import SourceText
-from codequarry.ingest.symbols.file_symbols import Captures, DefinitionFacts, FileNames, read_names
+from codequarry.ingest.symbols.file_definitions import DefinitionFacts
+from codequarry.ingest.symbols.file_references import Captures
+from codequarry.ingest.symbols.file_symbols import FileNames, read_names
 from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import defined_names, encode
 
