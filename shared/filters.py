@@ -125,6 +125,11 @@ def glob_to_regex(glob: str) -> str:
     return _translate(glob, _COMMON)
 
 
+def literal_glob(path: str) -> str:
+    """Return the glob that matches only this path, or a name without a slash at any depth."""
+    return re.sub(r"([\\\[\]*?!])", r"\\\1", path)
+
+
 def check_glob(glob: str) -> None:
     """Raise UsageError for a glob that ``glob_to_regex`` refuses, or that has a bracket or a backslash by mistake.
 

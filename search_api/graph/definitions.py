@@ -94,19 +94,23 @@ def gives_members(family: str, kind: str) -> bool:
 
 
 class DefinitionTable:
-    """Definitions by name, as far as they have been read; ``wanted`` collects the names that have not.
+    """Definitions by name and files by module, as far as they have been read; the others are wanted.
 
-    ``wanted_modules`` are the dotted modules that may be files.
-
-    A caller resolves, reads the definitions of all wanted names in one request, and resolves again.
+    A caller resolves, reads all that is wanted in one request each, and resolves again.
     """
 
     def __init__(self) -> None:
-        self.wanted: set[str] = set()
-        self.wanted_modules: set[str] = set()
+        self._wanted: set[str] = set()
+        self._wanted_modules: set[str] = set()
         self._modules: dict[str, list[DefinedSymbol]] = {}
         self._named: dict[str, list[DefinedSymbol]] = {}
         self._bases: dict[tuple[str, str, tuple[str, ...]], list[Target]] = {}
+
+    def take_wanted(self) -> tuple[set[str], set[str]]:
+        """Return the names and the modules that were asked for since the last call and have not been read."""
+        wanted, modules = self._wanted, self._wanted_modules
+        self._wanted, self._wanted_modules = set(), set()
+        return wanted, modules
 
     def add(self, name: str, found: Iterable[DefinedSymbol]) -> None:
         """Add all definitions with a name."""
@@ -125,7 +129,7 @@ class DefinitionTable:
         """Return the files of a module, or none for a module that has not been looked up."""
         found = self._modules.get(module)
         if found is None:
-            self.wanted_modules.add(module)
+            self._wanted_modules.add(module)
             return []
         return found
 
@@ -133,14 +137,14 @@ class DefinitionTable:
         """Return the definitions with a name, or none for a name that has not been read."""
         found = self._named.get(name)
         if found is None:
-            self.wanted.add(name)
+            self._wanted.add(name)
             return []
         return found
 
     def has_read(self, names: Iterable[str]) -> bool:
         """Return whether the definitions of some names have been read; those that have not are wanted."""
         missing = [name for name in names if name not in self._named]
-        self.wanted.update(missing)
+        self._wanted.update(missing)
         return not missing
 
     def bases(self, type_: DefinedSymbol) -> list[Target]:

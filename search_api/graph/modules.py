@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from codequarry.search_api.graph.definitions import DefinedSymbol
+from codequarry.shared.filters import literal_glob
+from codequarry.shared.go_packages import go_package_name
 from codequarry.shared.relations import OWN_TYPE
 
-# After "#" stands what of a module of JavaScript or TypeScript is meant: the default export, or the file itself.
-# Stands after a module of which the file itself is meant.
+# After "#" stands what of a module of JavaScript or TypeScript is meant: the default export, or with this the file.
 _FILE = "#file"
 # A definition in the module itself.
 EXACT = 1.0
@@ -102,7 +103,7 @@ def meant_file(module: str) -> str:
 @lru_cache(maxsize=65_536)
 def module_paths(module: str) -> tuple[str, ...]:
     """Return patterns of the paths of the file of a module of JavaScript or TypeScript, the likeliest first."""
-    stem = re.sub(r"([\\\[\]*?!])", r"\\\1", _module_stem(module))
+    stem = literal_glob(_module_stem(module))
     return f"{stem}.*", f"{stem}/index.*"
 
 
@@ -116,17 +117,6 @@ def is_module_file(module: str, path: str) -> bool:
 def _module_stem(module: str) -> str:
     """Return a module without the end of its file name, and without the sign of an alias: ``@/shop`` is ``shop``."""
     return re.sub(r"^(?:\.|[@~#])/|\.(?:js|ts|mjs|cjs|mts|cts|jsx|tsx|vue|svelte)$", "", module)
-
-
-def _is_folder_of(folder: str, path: str) -> bool:
-    return not folder or path.startswith(f"{folder}/")
-
-
-@lru_cache(maxsize=65_536)
-def _go_package(module: str) -> str:
-    """Return the name that a package most likely has: ``yaml`` for ``gopkg.in/go-yaml.v3``."""
-    parts = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)]
-    return re.sub(r"\.v\d+$|^go-|[-.]go$", "", parts[-1]) if parts else module
 
 
 def go_exports(names: MemberPath, found: DefinedSymbol) -> bool:
@@ -148,7 +138,7 @@ def _go(module: str, names: MemberPath, found: DefinedSymbol) -> float:
         return 0.0
     if folder and (module.endswith(f"/{folder}") or folder.endswith(f"vendor/{module}")):
         return EXACT
-    return SUFFIX if not folder and found.place.package == _go_package(module) else 0.0
+    return SUFFIX if not folder and found.place.package == go_package_name(module) else 0.0
 
 
 def _jvm(module: str, names: MemberPath, found: DefinedSymbol) -> float:

@@ -1,12 +1,12 @@
 """Names in Go."""
 
-import re
 from dataclasses import replace
 
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
 from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
+from codequarry.shared.go_packages import go_package_name
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -89,7 +89,6 @@ _SELECTORS = {"selector_expression": ("operand", "field"), "qualified_type": ("p
 # Functions that return a value of the type of their first argument.
 _OF_ARGUMENT = frozenset({"new", "make", "append", "min", "max"})
 _MAX_DEPTH = 30
-_VERSION = re.compile(r"v\d+")
 
 
 def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
@@ -245,18 +244,11 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
     if path is None:
         return []
     module = node_text(path, data).strip('"`')
-    package = package_name(module)
+    package = go_package_name(module)
     if alias is None:
         return [ImportedName(package, module, package=package)]
     name = node_text(alias, data)
     return [ImportedName({".": "*", "_": ""}.get(name, name), module, package=package)]
-
-
-def package_name(module: str) -> str:
-    """Return the name that a package most likely has: ``yaml`` for ``gopkg.in/go-yaml.v3``."""
-    parts = [part for part in module.split("/") if part]
-    last = parts[-2] if len(parts) > 1 and _VERSION.fullmatch(parts[-1]) else parts[-1] if parts else ""
-    return re.sub(r"\.v\d+$", "", last).removeprefix("go-").removesuffix("-go").removesuffix(".go")
 
 
 def _own_module(path: str, package: str | None) -> str:

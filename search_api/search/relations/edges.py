@@ -11,7 +11,7 @@ from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.relations.defined_symbols import is_named
 from codequarry.search_api.search.relations.symbol_reader import SymbolReader
 from codequarry.search_api.search.relations.versions import Page
-from codequarry.shared.relations import UNKNOWN, Target
+from codequarry.shared.relations import UNKNOWN
 
 # Beyond the first level, only this many symbols are followed; more than this nobody reads.
 MAX_FOLLOWED = 300
@@ -80,47 +80,53 @@ class _Walk:
         written = [
             one for one in self.reader.references_to(names, self.request.selection.filters) if self._is_asked(one)
         ]
-        sources = self._sources(written)
+        sources, takers = self._sources(written), self._takers(written)
         for one, meanings in zip(written, self.reader.resolve(written), strict=True):
             best = meanings[0].confidence if meanings else 0.0
             meant = next((found for found in meanings if found.confidence == best and found.symbol in wanted), None)
-            if meant is not None and best >= self.request.min_confidence:
-                source = sources.get((one.place, one.reference.within))
-                if one.reference.into is not None:
-                    source = self._meant_by(one, one.reference.into)
-                    if source is None:
-                        continue
+            is_given = one.reference.into is not None
+            source = takers.get(one) if is_given else sources.get((one.place, one.reference.within))
+            if meant is not None and best >= self.request.min_confidence and (source is not None or not is_given):
                 yield _edge(one, meant, depth, source), source
 
     def _outgoing(self, symbols: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
-        for symbol in symbols:
+        written = [
+            one
+            for symbol in symbols
+            for one in self.reader.references_from(symbol)
             # What is given to others inside is an edge of those others.
-            inside = self.reader.references_from(symbol)
-            written = [one for one in inside if self._is_asked(one) and one.reference.into is None]
-            for one, meanings in zip(written, self.reader.resolve(written), strict=True):
-                best = meanings[0] if meanings and meanings[0].confidence >= self.request.min_confidence else None
-                # What is defined elsewhere, such as in a library, is shown for the symbol asked for only.
-                if best is not None or depth == 1:
-                    yield _edge(one, best, depth), best.symbol if best else None
+            if self._is_asked(one) and one.reference.into is None
+        ]
+        for one, meanings in zip(written, self.reader.resolve(written), strict=True):
+            best = self._sure(meanings)
+            # What is defined elsewhere, such as in a library, is shown for the symbol asked for only.
+            if best is not None or depth == 1:
+                yield _edge(one, best, depth), best.symbol if best else None
 
     def _given(self, takers: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         """Yield the edges from symbols to those whose result they are given as an argument."""
         if self.request.kinds and "data_flow" not in self.request.kinds:
             return
         wanted, names = set(takers), {taker.definition.name for taker in takers}
-        found = self.reader.references_to(names, self.request.selection.filters, of_taker=True)
-        for one, meanings in zip(found, self.reader.resolve(found), strict=True):
-            into = one.reference.into
-            taker = self._meant_by(one, into) if into is not None else None
-            if taker in wanted and meanings and meanings[0].confidence >= self.request.min_confidence:
-                yield _edge(one, meanings[0], depth, taker), meanings[0].symbol
+        written = self.reader.references_to(names, self.request.selection.filters, of_taker=True)
+        given_to = self._takers(written)
+        for one, meanings in zip(written, self.reader.resolve(written), strict=True):
+            taker, best = given_to.get(one), self._sure(meanings)
+            if taker in wanted and best is not None:
+                yield _edge(one, best, depth, taker), best.symbol
 
-    def _meant_by(self, one: WrittenReference, target: Target) -> DefinedSymbol | None:
-        """Return the definition that another name at the same place means."""
-        asked = WrittenReference(one.place, replace(one.reference, target=target, into=None))
-        meanings = self.reader.resolve([asked])[0]
-        sure = meanings and meanings[0].confidence >= self.request.min_confidence
-        return meanings[0].symbol if sure else None
+    def _takers(self, written: Iterable[WrittenReference]) -> dict[WrittenReference, DefinedSymbol]:
+        """Return the functions that are given the result of what references mean, as an argument."""
+        given = {one: one.reference.into for one in written if one.reference.into is not None}
+        asked = [
+            WrittenReference(one.place, replace(one.reference, target=into, into=None)) for one, into in given.items()
+        ]
+        sure = map(self._sure, self.reader.resolve(asked))
+        return {one: best.symbol for one, best in zip(given, sure, strict=True) if best is not None}
+
+    def _sure(self, meanings: Sequence[Resolved]) -> Resolved | None:
+        """Return the surest meaning if it is as sure as asked."""
+        return meanings[0] if meanings and meanings[0].confidence >= self.request.min_confidence else None
 
     def _sources(self, written: Iterable[WrittenReference]) -> dict[tuple[FilePlace, tuple[str, ...]], DefinedSymbol]:
         """Return the definitions that references stand in, if another level follows."""

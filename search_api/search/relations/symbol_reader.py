@@ -1,6 +1,5 @@
 """Reads definitions and references of a snapshot from its chunks, and resolves references among them."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
@@ -20,6 +19,7 @@ from codequarry.search_api.search.files import join_lines
 from codequarry.search_api.search.relations.link_targets import LinkTargets
 from codequarry.search_api.search.relations.places import place_of
 from codequarry.shared.errors import UsageError
+from codequarry.shared.filters import literal_glob
 from codequarry.shared.model import Chunk, Filters, PathGlobs, Snapshot
 from codequarry.shared.relations import Symbols, decode
 from codequarry.shared.store.port import RowReader
@@ -61,8 +61,7 @@ class SymbolReader:
 
     def files(self, path: str) -> list[DefinedSymbol]:
         """Return the files at a path, or with a name without a folder at any depth."""
-        literal = re.sub(r"([\\\[\]*?!])", r"\\\1", path)
-        asked = Filters(paths=PathGlobs((literal,)))
+        asked = Filters(paths=PathGlobs((literal_glob(path),)))
         chunks = self._store.find(self._snapshot, asked, MAX_DEFINING_CHUNKS)
         return [whole_file(place) for place in dict.fromkeys(place_of(chunk) for chunk in chunks)]
 
@@ -105,16 +104,24 @@ class SymbolReader:
 
     def resolve(self, written: Sequence[WrittenReference]) -> list[list[Resolved]]:
         """Return what each reference means, the surest definition first."""
-        links = [one for one in written if one.reference.kind == "link"]
-        linked = LinkTargets(self._store, self._snapshot, links)
+        links = LinkTargets(self._store, self._snapshot, [one for one in written if one.reference.kind == "link"])
+        found: list[list[Resolved]] = [[] for _ in written]
+        pending: Sequence[int] = range(len(written))
         for _ in range(MAX_ROUNDS):
-            found = [linked.of(one) if one.reference.kind == "link" else self._resolver.resolve(one) for one in written]
-            missing, modules = self._table.wanted - self._read, self._table.wanted_modules
-            if not missing and not modules:
+            missing, modules, waiting = set[str](), set[str](), list[int]()
+            for at in pending:
+                one = written[at]
+                found[at] = links.of(one) if one.reference.kind == "link" else self._resolver.resolve(one)
+                wanted, wanted_modules = self._table.take_wanted()
+                if wanted or wanted_modules:
+                    waiting.append(at)
+                    missing |= wanted
+                    modules |= wanted_modules
+            if not waiting:
                 break
+            pending = waiting
             self._define(missing)
             self._find_modules(modules)
-            self._table.wanted_modules = set()
         return found
 
     def _packages_of(self, repo: str) -> Sequence[DeclaredPackage]:

@@ -44,9 +44,10 @@ class Snapshot:
         written = [found for found in self.symbols[place].references if (found.name, found.kind) == (name, kind)][-1]
         for _ in range(8):
             found = self.resolver.resolve(WrittenReference(place, written))
-            for wanted in list(self.table.wanted):
+            names, modules = self.table.take_wanted()
+            for wanted in names:
                 self.table.add(wanted, self._named(wanted))
-            for module in list(self.table.wanted_modules):
+            for module in modules:
                 files = [place for place in self.symbols if is_module_file(module, place.path)]
                 self.table.add_module(module, files)
         sure = [one for one in found if one.confidence >= 0.5]
