@@ -80,6 +80,14 @@ def encode_cursor(cursor: Cursor, seal: Seal) -> str:
     return seal.close(json.dumps(body, separators=(",", ":")))
 
 
+def read_cursor(text: str | None, seal: Seal, query: str) -> Cursor | None:
+    """Return the cursor of a request, if it has one; raise UsageError for that of a request with another ``query``."""
+    cursor = decode_cursor(text, seal) if text is not None else None
+    if cursor is not None and cursor.query != query:
+        raise UsageError("the cursor belongs to another request; repeat the name, filters and limit of that request")
+    return cursor
+
+
 def decode_cursor(text: str, seal: Seal) -> Cursor:
     """Read a cursor that ``encode_cursor`` wrote for the same caller; raise UsageError for anything else."""
     try:

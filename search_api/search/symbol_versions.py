@@ -16,12 +16,13 @@ from codequarry.search_api.answers.symbol_versions import (
 from codequarry.search_api.query.names import Name
 from codequarry.search_api.query.symbol_request import SymbolRequest
 from codequarry.search_api.ranking.declarations import Declarations, VersionedDeclaration
-from codequarry.search_api.search.cursor import Cursor, decode_cursor, digest, encode_cursor
+from codequarry.search_api.search.cursor import digest
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.hits import chunk_url
+from codequarry.search_api.search.pages import Page
 from codequarry.search_api.versions.membership import records_by_version, versions_by_blob
-from codequarry.search_api.versions.resolution import Located, locate
-from codequarry.search_api.versions.views import AsOf, View
+from codequarry.search_api.versions.resolution import Located
+from codequarry.search_api.versions.views import View
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import INDEXED, Chunk, FileRecord, Filters
 
@@ -33,26 +34,18 @@ _SEPARATOR = re.compile(r"\.|::|->|#|/|\\")
 def symbol_versions(engine: SearchEngine, request: SymbolRequest) -> SymbolVersions:
     """Return a page of the declarations of a symbol, each with the versions that have or lack it.
 
-    Raise UsageError for a cursor of another request or a name that is too common, and the errors of ``locate``.
+    Raise UsageError for a name that is too common, and the errors of ``Page.located``.
     """
     filters = {key: list(values) for key, values in request.filters.items()}
     query = digest("symbol", request.name.qualified, filters, request.limit)
-    cursor = decode_cursor(request.cursor, engine.seal()) if request.cursor is not None else None
-    if cursor is not None and cursor.query != query:
-        raise UsageError("the cursor belongs to another request; repeat the name, filters and limit of that request")
-    found = locate(engine.catalog, request.selection, cursor.as_of if cursor else None)
-    timelines = digest(found.scope.timelines)
-    if cursor is not None and cursor.timelines != timelines:
-        raise UsageError("the index was rebuilt after the cursor was issued; omit the cursor to start again")
-    declared = list(_declared(engine, found, request))
-    number = cursor.page if cursor else 0
-    end = (number + 1) * request.limit
-    more = Cursor(number + 1, AsOf(found.scope.at, found.scope.open), query, timelines)
+    page = Page.located(engine, request.selection, request.cursor, query, request.limit)
+    declared = list(_declared(engine, page.found, request))
+    shown, next_cursor = page.cut(declared)
     return SymbolVersions(
-        declarations=tuple(item.answer() for item in declared[end - request.limit : end]),
+        declarations=tuple(item.answer() for item in shown),
         total=len(declared),
-        versions_searched=found.scope.version_count,
-        next_cursor=encode_cursor(more, engine.seal()) if end < len(declared) else None,
+        versions_searched=page.found.scope.version_count,
+        next_cursor=next_cursor,
     )
 
 

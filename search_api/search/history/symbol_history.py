@@ -7,7 +7,7 @@ from itertools import islice
 from codequarry.search_api.answers.symbol_history import DeclarationHistory, SymbolHistory
 from codequarry.search_api.query.names import Name
 from codequarry.search_api.query.symbol_request import SymbolRequest
-from codequarry.search_api.search.cursor import Cursor, decode_cursor, digest, encode_cursor
+from codequarry.search_api.search.cursor import Cursor, digest, encode_cursor, read_cursor
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.history.declared_texts import declared_texts
 from codequarry.search_api.search.history.events import HistoryTeller
@@ -35,9 +35,7 @@ def symbol_history(engine: SearchEngine, request: SymbolRequest) -> SymbolHistor
     """
     filters = {key: list(values) for key, values in request.filters.items()}
     query = digest("history", request.name.qualified, filters, request.limit)
-    cursor = decode_cursor(request.cursor, engine.seal()) if request.cursor is not None else None
-    if cursor is not None and cursor.query != query:
-        raise UsageError("the cursor belongs to another request; repeat the name, filters and limit of that request")
+    cursor = read_cursor(request.cursor, engine.seal(), query)
     found = locate(engine.catalog, request.selection, cursor.as_of if cursor else None)
     versions = _versions(engine, found)
     timelines = digest([version.identity for version in versions])

@@ -4,10 +4,11 @@ from codequarry.search_api.answers.relations import Definitions, SymbolDefinitio
 from codequarry.search_api.graph.definitions import DefinedSymbol
 from codequarry.search_api.query.names import Name
 from codequarry.search_api.query.relations_request import DefinitionsRequest
+from codequarry.search_api.search.cursor import digest
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.hits import lines_url
+from codequarry.search_api.search.pages import Page
 from codequarry.search_api.search.relations.symbol_reader import MAX_CHUNKS, defined_in
-from codequarry.search_api.search.relations.versions import Page
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Filters
 from codequarry.shared.relations import PASSED_ON
@@ -16,13 +17,15 @@ from codequarry.shared.relations import PASSED_ON
 def defined_symbols(engine: SearchEngine, request: DefinitionsRequest) -> Definitions:
     """Return a page of the definitions of a symbol, by repository, path and line.
 
-    Raise UsageError for a name that is too common, and the errors of ``Page.located_by``.
+    Raise UsageError for a name that is too common, and the errors of ``Page.located``.
     """
-    asked = {"name": request.name.qualified, "filters": {key: list(values) for key, values in request.filters.items()}}
-    page = Page.located_by(engine, request.selection, request.cursor, asked, request.limit)
+    values = {key: list(given) for key, given in request.filters.items()}
+    query = digest("definitions", request.name.qualified, values, request.limit)
+    page = Page.located(engine, request.selection, request.cursor, query, request.limit)
+    page.require_one_version()
     filters = request.selection.filters
     wanted = Filters((*filters.terms, ("symbols", (request.name.last,))), filters.excluded, filters.paths)
-    chunks = engine.store.find(page.located.scope.snapshot, wanted, MAX_CHUNKS + 1)
+    chunks = engine.store.find(page.found.scope.snapshot, wanted, MAX_CHUNKS + 1)
     if len(chunks) > MAX_CHUNKS:
         raise UsageError(
             f"'{request.name.qualified}' has more than {MAX_CHUNKS:,} definitions; name a repository or a path"

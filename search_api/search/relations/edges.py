@@ -7,10 +7,11 @@ from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
 from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference
 from codequarry.search_api.graph.resolution import Resolved
 from codequarry.search_api.query.relations_request import GraphRequest
+from codequarry.search_api.search.cursor import digest
 from codequarry.search_api.search.engine import SearchEngine
+from codequarry.search_api.search.pages import Page
 from codequarry.search_api.search.relations.defined_symbols import is_named
 from codequarry.search_api.search.relations.symbol_reader import SymbolReader
-from codequarry.search_api.search.relations.versions import Page
 from codequarry.shared.relations import UNKNOWN
 
 # Beyond the first level, only this many symbols are followed; more than this nobody reads.
@@ -21,17 +22,15 @@ _CONFIDENCE_DIGITS = 3
 def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
     """Return a page of the edges around the symbols that a request names, the nearest first.
 
-    Raise UsageError for a name that is too common, and the errors of ``Page.located_by``.
+    Raise UsageError for a name that is too common, and the errors of ``Page.located``.
     """
-    asked = {
-        "name": request.name.qualified if request.name else "",
-        "chunk": request.chunk_id or "",
-        "file": request.file or "",
-        "filters": {key: list(values) for key, values in request.filters.items()},
-        "edges": [request.direction, list(request.kinds), request.depth, request.min_confidence],
-    }
-    page = Page.located_by(engine, request.selection, request.cursor, asked, request.limit)
-    walk = _Walk(SymbolReader(engine.store, page.located.scope.snapshot), request)
+    values = {key: list(given) for key, given in request.filters.items()}
+    named = [request.name.qualified if request.name else "", request.chunk_id or "", request.file or ""]
+    edges = [request.direction, list(request.kinds), request.depth, request.min_confidence]
+    query = digest("graph", named, values, edges, request.limit)
+    page = Page.located(engine, request.selection, request.cursor, query, request.limit)
+    page.require_one_version()
+    walk = _Walk(SymbolReader(engine.store, page.found.scope.snapshot), request)
     found = walk.edges()
     shown, cursor = page.cut(found)
     repos = {end.repo for edge in shown for end in (edge.source, edge.to) if end is not None}
