@@ -14,6 +14,7 @@ from codequarry.cli.options.search_options import (
     Repos,
     Tag,
     Workspace,
+    place_filters,
     version_filter,
 )
 from codequarry.cli.session.session import Json, Workplace, load, workplace
@@ -59,14 +60,13 @@ def log(
     It is the history of the default branch, unless you name other versions. A change lies among the commits between two
     indexed heads. What happened before the first of them only git can tell: it is asked for the log of the lines.
     """
-    filters = {"repo": repo, "language": language, "path": path}
-    filters |= version_filter(branch, tag, commit, pull, workspace)
+    filters = place_filters(repo, language, path, version_filter(branch, tag, commit, pull, workspace))
     with workplace(load(context).settings) as place:
         from codequarry.search_api.query.symbol_request import history_request
         from codequarry.search_api.search.engine import SearchEngine
         from codequarry.search_api.search.history.symbol_history import symbol_history
 
-        request = history_request(symbol, {name: values for name, values in filters.items() if values}, limit, cursor)
+        request = history_request(symbol, filters, limit, cursor)
         engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
         answer = _with_git(place, symbol_history(engine, request), git, git_seconds)
     if as_json:

@@ -14,6 +14,7 @@ from codequarry.cli.options.search_options import (
     Repos,
     Tag,
     Workspace,
+    place_filters,
     version_filter,
 )
 from codequarry.cli.options.version_options import Names
@@ -55,8 +56,7 @@ def _command(direction: str, kinds: tuple[str, ...], about: str) -> Callable[...
         cursor: PageCursor = None,
         as_json: Json = False,
     ) -> None:
-        filters: dict[str, Names] = {"repo": repo, "language": language, "path": path}
-        filters |= version_filter(branch, tag, commit, pull, workspace)
+        filters = place_filters(repo, language, path, version_filter(branch, tag, commit, pull, workspace))
         _run(context, name, filters, direction, kinds, depth, min_confidence, limit, cursor, as_json)
 
     command.__doc__ = f"{about}\n\n{_VERSIONS}"
@@ -86,8 +86,7 @@ def refs(
     The default branch of each repository is asked unless you name another version. Each edge has a place, a kind, and
     how sure it is that this symbol is meant (from 0 to 1).
     """
-    filters: dict[str, Names] = {"repo": repo, "language": language, "path": path}
-    filters |= version_filter(branch, tag, commit, pull, workspace)
+    filters = place_filters(repo, language, path, version_filter(branch, tag, commit, pull, workspace))
     _run(context, name, filters, "in", tuple(kind or ()), depth, min_confidence, limit, cursor, as_json)
 
 
@@ -102,7 +101,7 @@ children = _command("in", ("inherits", "implements"), "Show the types that inher
 def _run(
     context: typer.Context,
     name: str,
-    filters: dict[str, Names],
+    filters: dict[str, list[str]],
     direction: str,
     kinds: tuple[str, ...],
     depth: int,
@@ -118,7 +117,7 @@ def _run(
 
         request = graph_request(
             name,
-            {key: values for key, values in filters.items() if values},
+            filters,
             direction=direction,
             kinds=kinds,
             depth=depth,

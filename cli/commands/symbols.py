@@ -13,6 +13,7 @@ from codequarry.cli.options.search_options import (
     Repos,
     Tag,
     Workspace,
+    place_filters,
     version_filter,
 )
 from codequarry.cli.session.session import Json, load, workplace
@@ -43,14 +44,13 @@ def symbols(
 
     The default branch of each repository is asked unless you name another version.
     """
-    filters = {"repo": repo, "language": language, "path": path}
-    filters |= version_filter(branch, tag, commit, pull, workspace)
+    filters = place_filters(repo, language, path, version_filter(branch, tag, commit, pull, workspace))
     with workplace(load(context).settings) as place:
         from codequarry.search_api.query.relations_request import definitions_request
         from codequarry.search_api.search.engine import SearchEngine
         from codequarry.search_api.search.relations.defined_symbols import defined_symbols
 
-        request = definitions_request(name, {key: values for key, values in filters.items() if values}, limit, cursor)
+        request = definitions_request(name, filters, limit, cursor)
         engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
         answer = defined_symbols(engine, request)
     if as_json:

@@ -16,10 +16,10 @@ from codequarry.cli.options.search_options import (
     Repos,
     Tag,
     Workspace,
+    place_filters,
     version_filter,
     versions_filter,
 )
-from codequarry.cli.options.version_options import Names
 from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal.console import count, note, safe_line, write, write_answer
 
@@ -57,9 +57,8 @@ def where(
     All branches, tags, pull requests and single commits are asked unless you name a version or a pattern. Each text of
     a declaration has one line, with the first digits of its hash and the versions that have it.
     """
-    filters: dict[str, Names] = {"repo": repo, "language": language, "path": path}
-    filters |= versions_filter(all_branches, all_versions, version_filter(branch, tag, commit, pull, workspace))
-    answer = _ask(context, symbol, {name: list(values) for name, values in filters.items() if values}, limit, cursor)
+    versions = versions_filter(all_branches, all_versions, version_filter(branch, tag, commit, pull, workspace))
+    answer = _ask(context, symbol, place_filters(repo, language, path, versions), limit, cursor)
     if as_json:
         write_answer(answer)
         return

@@ -66,6 +66,12 @@ def version_filter(
     return {"ref": [ref.key for ref in refs]}
 
 
+def place_filters(repo: Names, language: Names, path: Names, versions: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the filters that the options for places name, and those for ``versions``."""
+    given = {"repo": repo, "language": language, "path": path}
+    return {name: list(values) for name, values in given.items() if values} | versions
+
+
 def versions_filter(all_branches: bool, all_versions: bool, named: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return the search filter for all branches or versions, or else for the versions that are ``named``."""
     if (all_branches or all_versions) + bool(named) + (all_branches and all_versions) > 1:
