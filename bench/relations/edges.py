@@ -19,10 +19,11 @@ from codequarry.ingest.chunking.chunker import chunk_file
 from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import SourceFile
+from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
 from codequarry.search_api.graph.modules import dotted_module
 from codequarry.search_api.graph.packages import MANIFESTS, read_manifest
-from codequarry.search_api.graph.resolution import ReferenceResolver, Resolved
+from codequarry.search_api.graph.resolution import ReferenceResolver
 from codequarry.shared.model import Chunk
 from codequarry.shared.relations import decode
 from codequarry.shared.settings.config import ChunkingSettings

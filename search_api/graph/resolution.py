@@ -1,21 +1,26 @@
 """Resolves references to definitions of a snapshot, with how each was found and how sure it is."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
+from codequarry.search_api.graph.candidates import (
+    CONFIDENCE,
+    Resolved,
+    distinct,
+    ends_alike,
+    family_of,
+    is_global,
+    is_same_type,
+    ordered,
+)
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
 from codequarry.search_api.graph.linkage import is_visible, nearest, own_type
 from codequarry.search_api.graph.modules import STARS, SUFFIX, MemberPath, includes, meant_file, readings
-from codequarry.search_api.graph.overloads import misfit
 from codequarry.search_api.graph.packages import DeclaredPackage, module_match
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
-# The confidence of each way; measured shares of right edges are in docs/relations.md.
-CONFIDENCE: dict[FoundBy, float] = {
-    "scope": 0.99, "import": 0.97, "package": 0.95, "receiver": 0.93, "unique_name": 0.7, "name": 0.4,
-}  # fmt: skip
 # A member found in a parent type, and one whose name built-in types have too.
 _INHERITED = 0.97
 _BUILTIN_MEMBER = 0.25
@@ -25,19 +30,8 @@ _ELEMENT = 0.95
 _PROTOTYPE = 0.95
 # Types above a type that are looked through, and types that a path of names passes.
 _MAX_DEPTH = 8
-# Overloads, and the declarations of a type for several platforms, are followed together.
-_MAX_FOLLOWED = 24
 # More candidates by name alone say nothing.
 _MAX_BY_NAME = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A definition that a reference may mean."""
-
-    symbol: DefinedSymbol
-    confidence: float
-    found_by: FoundBy
 
 
 class ReferenceResolver:
@@ -54,14 +48,7 @@ class ReferenceResolver:
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
-        found = self._target(written.reference.target, written.place, 0)
-        kind = written.reference.kind
-
-        def order(item: Resolved) -> tuple[object, ...]:
-            suits = _suits(kind, item.symbol)
-            return -item.confidence, not suits, misfit(item.symbol, written), _distance(item, written)
-
-        return _distinct(sorted(found, key=order))
+        return ordered(self._target(written.reference.target, written.place, 0), written)
 
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > _MAX_DEPTH or not target.names:
@@ -191,7 +178,7 @@ class ReferenceResolver:
             scored = (
                 (module_match(module, names, symbol, place, self._packages(symbol.place.repo)), symbol)
                 for symbol in self._table.named(names[-1])
-                if symbol.place.family == place.family and _ends_alike(symbol.path, names)
+                if symbol.place.family == place.family and ends_alike(symbol.path, names)
             )
             known = [(score, symbol) for score, symbol in scored if score]
             if self._table.has_read(names[-1:]):
@@ -240,13 +227,13 @@ class ReferenceResolver:
             for symbol in self._table.named(first)
             if symbol.place.family == place.family
             and symbol.place.repo == place.repo
-            and ((len(symbol.path) > 1) == is_member or _is_global(symbol))
+            and ((len(symbol.path) > 1) == is_member or is_global(symbol))
         ]
         if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
             here = [Resolved(symbol, _BUILTIN_MEMBER / len(found), "name") for symbol in found[:_MAX_BY_NAME]]
             return self._follow(here, rest, depth) if rest else here
         # A module or class of Ruby may be opened in several files.
-        paths = {("" if _is_global(symbol) else symbol.place.path, symbol.path) for symbol in found}
+        paths = {("" if is_global(symbol) else symbol.place.path, symbol.path) for symbol in found}
         if len(paths) == 1:
             here = [Resolved(symbol, CONFIDENCE["unique_name"], "unique_name") for symbol in found]
         else:
@@ -265,12 +252,12 @@ class ReferenceResolver:
                 # What a struct or variant holds without a name.
                 found = [inner for item in found for inner in self._inside(item, depth)]
                 continue
-            types = _distinct(owner for item in found for owner in self._types(item, depth))
+            types = distinct(owner for item in found for owner in self._types(item, depth))
             if name == SUPER:
                 found = [parent for owner in types for parent in self._parents(owner, depth)]
                 continue
-            members = _distinct(member for owner in types for member in self._members(owner, name, depth))
-            if not members and types and index < len(names) - 1 and name in ELEMENT_MEMBERS.get(_family(types), ()):
+            members = distinct(member for owner in types for member in self._members(owner, name, depth))
+            if not members and types and index < len(names) - 1 and name in ELEMENT_MEMBERS.get(family_of(types), ()):
                 found = [replace(owner, confidence=owner.confidence * _ELEMENT) for owner in types]
                 continue
             if not members:
@@ -291,7 +278,7 @@ class ReferenceResolver:
     def _lost(self, found: Sequence[Resolved], types: Sequence[Resolved], names: Sequence[str]) -> list[Resolved]:
         """Return the candidates by name alone if the type of what the names begin with is not known."""
         if types:
-            return self._of_traits(types[0].symbol.place, names[-1]) if _family(types) == "rust" else []
+            return self._of_traits(types[0].symbol.place, names[-1]) if family_of(types) == "rust" else []
         if not found:
             return []
         known = all(item.symbol.definition.type is not None for item in found)
@@ -351,7 +338,7 @@ class ReferenceResolver:
         own = [
             replace(owner, symbol=found)
             for found in self._table.named(name)
-            if found.path[-2:] == tail and found.is_member and _is_same_type(found, symbol)
+            if found.path[-2:] == tail and found.is_member and is_same_type(found, symbol)
         ]
         if own or level > _MAX_DEPTH:
             return own
@@ -371,58 +358,3 @@ class ReferenceResolver:
             for parent in found
             if parent.symbol != owner.symbol
         ]
-
-
-def _distance(item: Resolved, written: WrittenReference) -> tuple[bool, bool, int]:
-    """Return how far a definition is: of equal names in a file, the last one before the reference is the nearest."""
-    symbol, line = item.symbol, written.reference.line
-    here = symbol.place == written.place
-    after = symbol.definition.line > line
-    return not here, here and after, abs(symbol.definition.line - line) if here else 0
-
-
-def _distinct(found: Iterable[Resolved]) -> list[Resolved]:
-    """Return each definition once, and not more than are worth following."""
-    unique: dict[tuple[str, str, int, MemberPath, str], Resolved] = {}
-    for item in found:
-        place, definition = item.symbol.place, item.symbol.definition
-        unique.setdefault((place.repo, place.path, definition.line, definition.path, definition.symbol_kind), item)
-    return list(unique.values())[:_MAX_FOLLOWED]
-
-
-def _family(found: Sequence[Resolved]) -> str:
-    return found[0].symbol.place.family
-
-
-def _ends_alike(path: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether the shorter of two paths ends the longer one: else no module makes them mean the same."""
-    shorter = min(len(path), len(names))
-    return path[-shorter:] == names[-shorter:]
-
-
-def _suits(kind: str, symbol: DefinedSymbol) -> bool:
-    """Return whether a reference of a kind is more likely to mean a symbol than a field or method of the same name."""
-    is_function = symbol.definition.symbol_type in {"function", "method"}
-    return is_function if kind == "call" else not is_function if kind == "mention" else True
-
-
-def _crate(place: FilePlace) -> str:
-    return place.path.rpartition("/src/")[0]
-
-
-def _is_global(symbol: DefinedSymbol) -> bool:
-    return symbol.place.family == "ruby" and symbol.definition.name[:1].isupper()
-
-
-def _is_same_type(member: DefinedSymbol, type_: DefinedSymbol) -> bool:
-    """Return whether a member belongs to a type: in its file, or in a file that may add to it."""
-    if member.place == type_.place:
-        return member.path[:-1] == type_.path
-    if member.place.family == "go":
-        return member.place.folder == type_.place.folder and member.place.repo == type_.place.repo
-    if member.place.family == "rust" and _crate(member.place) != _crate(type_.place):
-        return False
-    if member.place.family == "c#":
-        return member.place.repo == type_.place.repo and member.place.package == type_.place.package
-    may_add = member.is_extension or member.place.family in {"rust", "c", "ruby"}
-    return may_add and member.place.repo == type_.place.repo

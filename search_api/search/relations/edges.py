@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
+from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference
-from codequarry.search_api.graph.resolution import Resolved
 from codequarry.search_api.query.relations_request import GraphRequest
 from codequarry.search_api.search.cursor import digest
 from codequarry.search_api.search.engine import SearchEngine

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference, whole_file
-from codequarry.search_api.graph.resolution import Resolved
 from codequarry.search_api.search.relations.places import place_of
 from codequarry.shared.model import Snapshot
 from codequarry.shared.relations import decode

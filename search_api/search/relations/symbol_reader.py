@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import (
     FILE,
     DefinedSymbol,
@@ -14,7 +15,7 @@ from codequarry.search_api.graph.definitions import (
 )
 from codequarry.search_api.graph.modules import is_module_file, module_paths
 from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
-from codequarry.search_api.graph.resolution import ReferenceResolver, Resolved
+from codequarry.search_api.graph.resolution import ReferenceResolver
 from codequarry.search_api.search.files import join_lines
 from codequarry.search_api.search.relations.link_targets import LinkTargets
 from codequarry.search_api.search.relations.places import place_of
