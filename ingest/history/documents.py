@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from codequarry.ingest.chunking.chunk_ids import content_hash, digest
-from codequarry.ingest.chunking.lexical import embedded_text, lexical_tokens
-from codequarry.ingest.files.reader import PLAIN_TEXT, ContentTask, ReadFile, ReadPiece
+from codequarry.ingest.files.reader import PLAIN_TEXT, ContentTask, ReadFile, piece_of
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.commits import FileChange, ReadCommit
 from codequarry.ingest.git.trees import TreeEntry
@@ -154,7 +153,7 @@ class MessageTask(ContentTask):
             **self.source.fields(found.text),
         )
         task = FileTask(self.path, self.blob, self.size, self.rules, language=PLAIN_TEXT)
-        return ReadFile(task, INDEXED, found.counts.detail, PLAIN_TEXT, chunk.end_line, (_ready(chunk),))
+        return ReadFile(task, INDEXED, found.counts.detail, PLAIN_TEXT, chunk.end_line, (piece_of(chunk),))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +172,7 @@ class DiffTask(ContentTask):
         chunks = list(self._chunks(pieces)) if pieces else []
         size, lines = sum(len(chunk.text) for chunk in chunks), sum(piece.text.count("\n") for piece in pieces)
         task = FileTask(self.path, self.blob, size, self.rules, language=self.language, kind=self.kind)
-        return ReadFile(task, INDEXED, language=self.language, lines=lines, pieces=tuple(map(_ready, chunks)))
+        return ReadFile(task, INDEXED, language=self.language, lines=lines, pieces=tuple(map(piece_of, chunks)))
 
     def _chunks(self, pieces: list[PatchPiece]) -> Iterator[Chunk]:
         fields = self.source.fields(self.source.safe_message().text)
@@ -203,10 +202,6 @@ class DiffTask(ContentTask):
                 **fields,
             )
             at += len(piece.text)
-
-
-def _ready(chunk: Chunk) -> ReadPiece:
-    return ReadPiece(chunk, lexical_tokens(chunk), embedded_text(chunk))
 
 
 def document_id(repo: str, path: str, ordinal: int) -> str:
