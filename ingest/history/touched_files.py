@@ -88,8 +88,7 @@ class TouchPass:
                 self._before.append(tuple(dict.fromkeys(touch for touch, _ in seen)))
             line[path] = (same, content)
         self._commits.append(commit)
-        tells = len(lines) <= 1 and begins == NOTHING and len(paths) <= MOST_TOGETHER
-        self._changed.append(tuple(path for path, _ in paths) if tells else ())
+        self._changed.append(tuple(path for path, _ in paths) if _tells(read, self._boundary) else ())
         self._lines[commit.id] = self._last = line
 
     def _line(self, parent: str) -> _Line:
