@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from codequarry.ingest.commentary.prompt import ChatMessages
+from codequarry.ingest.commentary.prompt import ChatMessages, sent_tokens
 from codequarry.shared.embedding.model_api import ModelApi, Server, split_account
 from codequarry.shared.embedding.retries import Patience
-from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class ChatApi:
         text = _text(body)
         if text is None:
             raise EmbeddingError(f"commentary server {self.base_url}: the answer has no choices with a message")
-        return Answer(text, _tokens(body) or sum(count_tokens(message["content"]) for message in messages))
+        return Answer(text, _tokens(body) or sent_tokens(messages))
 
     def close(self) -> None:
         """Close the connections."""

@@ -13,11 +13,11 @@ from codequarry.ingest.commentary.prompt import (
     cleaned,
     commentary_key,
     messages_about,
+    sent_tokens,
     wants_commentary,
 )
 from codequarry.shared.embedding.model_api import RefusedText
 from codequarry.shared.embedding.request_threads import run_abandonable
-from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.errors import EmbeddingError
 from codequarry.shared.liveness.breaker import Breaker
 from codequarry.shared.model import Chunk
@@ -145,4 +145,4 @@ class Describer:
 
 def estimated_tokens(messages: ChatMessages) -> int:
     """Return about how many tokens a description takes, sent and received."""
-    return sum(count_tokens(message["content"]) for message in messages) + ANSWER_TOKENS
+    return sent_tokens(messages) + ANSWER_TOKENS

@@ -4,8 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codequarry.ingest.commentary.cache import CommentaryCache
-from codequarry.ingest.commentary.prompt import ANSWER_TOKENS, commentary_key, messages_about, wants_commentary
-from codequarry.shared.embedding.tokens import count_tokens
+from codequarry.ingest.commentary.prompt import (
+    ANSWER_TOKENS,
+    commentary_key,
+    messages_about,
+    sent_tokens,
+    wants_commentary,
+)
 from codequarry.shared.model import Chunk
 from codequarry.shared.settings.commentary import CommentarySettings
 from codequarry.shared.store.port import DocumentStore
@@ -33,7 +38,7 @@ def estimate_commentary(
         messages = messages_about(chunk)
         if wants_commentary(chunk) and commentary_key(messages, settings) not in known:
             count += weight
-            sent += weight * sum(count_tokens(message["content"]) for message in messages)
+            sent += weight * sent_tokens(messages)
     received = count * ANSWER_TOKENS
     return CommentaryEstimate(round(count), round(sent), round(received), _cost(sent, received, settings))
 

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 
 from codequarry.ingest.chunking.chunk_ids import digest
+from codequarry.shared.embedding.tokens import count_tokens
 from codequarry.shared.model import COMMIT_DOCUMENTS, Chunk
 from codequarry.shared.settings.commentary import PROMPT_VERSION, CommentarySettings
 
@@ -49,6 +50,11 @@ def commentary_key(messages: ChatMessages, settings: CommentarySettings) -> str:
     """Return the key of an answer: a hash of the model, the version of the prompt, and what is sent."""
     sent = tuple(message["content"] for message in messages)
     return digest((settings.model, str(settings.prompt_version), str(PROMPT_VERSION), *sent))
+
+
+def sent_tokens(messages: ChatMessages) -> int:
+    """Return about how many tokens are sent."""
+    return sum(count_tokens(message["content"]) for message in messages)
 
 
 def cleaned(answer: str) -> str:
