@@ -17,6 +17,9 @@ class CommentaryCache:
 
     def known(self) -> Mapping[str, str]:
         """Return the commentary by key; it is empty for a chunk that the server refuses."""
+        return self._read()
+
+    def _read(self) -> dict[str, str]:
         if self._known is None:
             documents = self._store.list_documents(self._prefix)
             self._known = {
@@ -26,9 +29,10 @@ class CommentaryCache:
 
     def add(self, found: Mapping[str, str]) -> None:
         """Keep new commentary."""
+        known = self._read()
         for key, text in found.items():
             put_document(self._store, self._prefix + key, {"text": text})
-        self._known = {**self.known(), **found}
+        known.update(found)
 
 
 def forget_commentary(store: DocumentStore, repo_id: str) -> None:
