@@ -140,7 +140,7 @@ def _parsed(line: str) -> tuple[str, tuple[Setting, ...]]:
         name, rest = _ESCAPED.sub(_unescaped, line[1 : end.end()]), line[1 + end.end() :]
     else:
         name, _, rest = line.replace("\t", " ").partition(" ")
-    if name.startswith(_MACRO) and name == _MACRO:
+    if name == _MACRO:
         return _MACRO, ()
     return name, tuple(map(_setting, filter(None, _BLANKS.split(rest))))
 
