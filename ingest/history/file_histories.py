@@ -30,14 +30,19 @@ FEW_FILES = 4
 class FileHistories:
     """The histories of files at a ``commit``; without ``paths``, of any file of it.
 
-    ``problems`` says why there are none, if git failed: the files are indexed without.
+    If git fails, the files are indexed without.
     """
 
     mirror: Mirror
     commit: str
     rules: ReadingRules
     paths: Collection[str] | None = None
-    problems: list[str] = field(default_factory=list, compare=False)
+    _problems: list[str] = field(default_factory=list, init=False, compare=False)
+
+    @property
+    def problem(self) -> str:
+        """What the files lack because git failed, or ""."""
+        return "; ".join(self._problems)
 
     def dated(self, file: ReadFile) -> ReadFile:
         """Return a file whose chunks have its history; a file that the commit has otherwise, or lacks, stays as it is.
@@ -67,7 +72,7 @@ class FileHistories:
                 return self._of_few(self.paths)
             return self._of_all()
         except (GitError, LimitExceeded) as error:
-            self.problems.append(f"the files have no history: {error}")
+            self._problems.append(f"files were indexed without their history: {error}")
             return {}
 
     def _of_few(self, paths: Collection[str]) -> dict[str, TouchedFile]:
@@ -93,7 +98,7 @@ class FileHistories:
         try:
             return read_messages(self.mirror, newest)
         except GitError as error:
-            self.problems.append(f"the files have no messages: {error}")
+            self._problems.append(f"files have no commit messages: {error}")
             return {}
 
 

@@ -119,10 +119,10 @@ def _write(
     rules = ReadingRules.of(repository.name, settings, version.rules.secrets)
     assignment = ReadingOrder(version.mirror, rules, settings.indexing.process_memory_bytes)
     with closing(open_readers(assignment, reading_processes(tasks, settings.indexing))) as readers:
-        dated = DatingReaders(
-            readers, FileHistories(version.mirror, record.commit, rules, [task.path for task in tasks])
-        )
-        return writer.write(dated.read(tasks), watch)
+        histories = FileHistories(version.mirror, record.commit, rules, [task.path for task in tasks])
+        written = writer.write(DatingReaders(readers, histories).read(tasks), watch)
+    written.history_problem = histories.problem
+    return written
 
 
 def summarise(record: TransactionRecord, store: Store) -> None:

@@ -110,6 +110,8 @@ def _fill_all_gaps(
             note_incomplete(store, record)
             detail = f"{record.ref} at {record.commit}: files are lost or may be lost: {error}"
             lost.append(Lost("files", record.repo, detail, tuple(sorted(set(paths.get(record.timeline, ()))))))
+    if written.history_problem:
+        say(written.history_problem)
     return lost
 
 

@@ -71,8 +71,10 @@ def transact(run: Run, held: Held, placer: Placer) -> tuple[RunWork, Written, Wr
         if held.resumed:
             SharedImport(store, held.timeline, held.number).clear()  # left by the interrupted run
         with closing(_open_readers(run, left, log_plan)) as readers:
-            dated = DatingReaders(readers, _histories(run, left))
+            histories = _histories(run, left)
+            dated = DatingReaders(readers, histories)
             done = _read_and_write(run, held, heartbeat, left, dated) if left else Written()
+            done.history_problem = done.history_problem or histories.problem
             if log_plan.tips:
                 watch.say("history")
             log = write_log(run, held, heartbeat, log_plan, readers, done.tokens)

@@ -165,7 +165,8 @@ class _OpenImport:
             )
             stack.enter_context(closing(readers))
             self._open = stack.pop_all()
-        self._reading = ReadingAhead(DatingReaders(readers, FileHistories(mirror, plan.commit, plan.rules)))
+        self._histories = FileHistories(mirror, plan.commit, plan.rules)
+        self._reading = ReadingAhead(DatingReaders(readers, self._histories))
         self._name = new_holder()
 
     @property
@@ -205,7 +206,9 @@ class _OpenImport:
 
         def finish(at: int, files: list[ReadFile]) -> None:
             writer = Writer(self._plan.rules.repo, self._held, workshop, heartbeat, request)
-            share.finish(at, self._name, writer.write(files, watch))
+            written = writer.write(files, watch)
+            written.history_problem = self._histories.problem
+            share.finish(at, self._name, written)
             beat.drop(at)
 
         seconds = workshop.settings.indexing.lease_seconds / BEATS_PER_LEASE

@@ -120,7 +120,7 @@ def report(
         dropped=run.dropped,
         masked_files=outcome.summary.masked_files,
         masked=dict(outcome.summary.masked),
-        warnings=(*run.source.rules.warnings, *outcome.log.problems, *_lacks_commentary(done)),
+        warnings=_warnings(run, outcome, done),
         log_commits=outcome.log.commits,
         log_diffs=outcome.log.diffs,
         log_embedded=outcome.log.embedded,
@@ -131,6 +131,11 @@ def report(
         commentary_missing=done.commentary_missing,
         commentary_tokens=done.commentary_tokens,
     )
+
+
+def _warnings(run: Run, outcome: RunOutcome, done: Written) -> tuple[str, ...]:
+    unread = filter(None, (done.history_problem, *outcome.log.problems))
+    return (*run.source.rules.warnings, *unread, *_lacks_commentary(done))
 
 
 def _lacks_commentary(done: Written) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ class Written:
     commentary_missing: int = 0
     commentary_tokens: int = 0
     commentary_problem: str = ""
+    history_problem: str = ""
     verdicts: Counter[str] = field(default_factory=Counter)
     secrets: SecretCounts = field(default_factory=SecretCounts)
 
@@ -34,5 +35,6 @@ class Written:
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.commentary_problem = self.commentary_problem or other.commentary_problem
+        self.history_problem = self.history_problem or other.history_problem
         self.verdicts.update(other.verdicts)
         self.secrets += other.secrets

@@ -83,6 +83,28 @@ def test_commits_stay_if_git_fails_while_they_are_written_anew(three, make_works
     assert check_version(newest(changed.store), changed).problems == ()
 
 
+NO_HISTORY = "files were indexed without their history: cannot read the history of files: unable to read tree"
+
+
+@pytest.mark.parametrize("files", [1, 9])
+def test_files_without_history_are_reported(three, make_workshop, breaking, files):
+    """Both for a few files, whose own logs are read, and for more, for which all commits are."""
+    for number in range(1, files):
+        three.write(f"f{number}.py", "")
+    three.commit("more files")
+    breaking("log")
+    report = index_repository(IndexRequest(three.origin), make_workshop())
+    assert (report.files_indexed, NO_HISTORY in report.warnings) == (files, True)
+    breaking("none")
+    assert index_repository(IndexRequest(three.origin), make_workshop("other")).warnings == ()
+
+
+def test_files_are_reported_if_the_messages_of_their_commits_are_missing(three, make_workshop, breaking):
+    breaking("--stdin")
+    report = index_repository(IndexRequest(three.origin), make_workshop(history={"commits": 0}))
+    assert report.warnings == ("files have no commit messages: cannot read the commits: unable to read tree",)
+
+
 def test_commits_stay_if_their_history_cannot_be_read(three, make_workshop, breaking):
     workshop = make_workshop()
     index_repository(IndexRequest(three.origin), workshop)

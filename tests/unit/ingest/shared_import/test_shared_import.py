@@ -1,5 +1,7 @@
 """A shared import has the same result as an unshared import, even if processes die, and leaves nothing behind."""
 
+import os
+import shutil
 import threading
 import time
 from contextlib import closing
@@ -127,6 +129,27 @@ def test_several_processes_write_what_one_process_writes(repository, make_worksh
     assert [progress.files_done for progress in seen] == sorted(progress.files_done for progress in seen)
     assert seen[-1].files_done == len(FILES | OTHERS)
     assert share_workshop.store.list_documents("batch:") == []
+
+
+# Stands before git in PATH, and reads no history for a helper.
+GIT = """#!/bin/sh
+case "$*" in */helper-*" log "*) echo "fatal: unable to read tree" >&2; exit 128;; esac
+exec {git} "$@"
+"""
+
+
+def test_a_helper_that_finds_no_history_is_reported(repository, share_workshop, tmp_path, monkeypatch):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text(GIT.format(git=shutil.which("git")))
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    helpers = Helpers(share_workshop, tmp_path)
+    report = index_repository(IndexRequest(repository.origin), replace(share_workshop, call_helpers=helpers.call))
+    helpers.join()
+    assert helpers.failures == []
+    lacking = "files were indexed without their history: cannot read the history of files: unable to read tree"
+    assert report.warnings == (lacking,)
 
 
 @pytest.mark.opensearch
