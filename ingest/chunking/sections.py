@@ -10,7 +10,7 @@ from codequarry.ingest.chunking.text import SourceText
 # A section with fewer tokens may share a chunk with its neighbour.
 _SMALL_SECTION = 60
 _MAX_REFERENCES = 100
-_MAX_TITLE_CHARACTERS = 200
+MAX_TITLE_CHARACTERS = 200
 
 # Costs of beginning a part at a row; the start of a paragraph costs nothing.
 PARAGRAPH_ROW = 50
@@ -77,7 +77,7 @@ def _names_by_row(document: SectionedText) -> dict[int, list[str]]:
     """Return titles and labels by their rows."""
     names: dict[int, list[str]] = {}
     for heading in document.headings:
-        names.setdefault(heading.row, []).append(heading.title[:_MAX_TITLE_CHARACTERS])
+        names.setdefault(heading.row, []).append(heading.title[:MAX_TITLE_CHARACTERS])
     for label in document.labels:
         names.setdefault(label.row, []).append(label.name)
     return names
@@ -118,7 +118,7 @@ def _sections(headings: Sequence[Heading]) -> list[_Section]:
     for heading in headings:
         while above and above[-1].level >= heading.level:
             above.pop()
-        title = heading.title[:_MAX_TITLE_CHARACTERS]
+        title = heading.title[:MAX_TITLE_CHARACTERS]
         sections.append(_Section(heading.row, heading.level, title, tuple(section.title for section in above)))
         above.append(sections[-1])
     if not sections or sections[0].row > 0:

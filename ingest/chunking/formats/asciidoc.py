@@ -7,6 +7,7 @@ from codequarry.ingest.chunking.sections import (
     BLANK_ROW,
     LIST_ITEM,
     LITERAL_ROW,
+    MAX_TITLE_CHARACTERS,
     PARAGRAPH_ROW,
     Heading,
     Label,
@@ -29,7 +30,6 @@ _ANCHOR = re.compile(r"\[\[([\w:.-]+)[\],]|\[#([\w:-]+)[\],.%]|\[(?:[\w ]{1,30},
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:[ \t]|$)")
 _CODE = re.compile(r"[`+]{1,2}([A-Za-z_][\w.:]*)(?:\(\))?[`+]{1,2}")
 _MARKUP = re.compile(r"[`*]|\[\[[^\]]*\]\]|\{[\w-]+\}|(?:link|xref):[^\s\[]*\[([^\]]*)\]|<<[^,>]*,?([^>]*)>>")
-_MAX_TITLE_CHARACTERS = 200
 
 
 def asciidoc_pieces(text: SourceText, sizes: Sizes) -> list[Piece]:
@@ -94,7 +94,7 @@ def _underlined_level(rows: list[str], index: int) -> int:
 
 
 def _plain(title: str) -> str:
-    return _MARKUP.sub(r"\1\2", title[:_MAX_TITLE_CHARACTERS]).strip(" =#")
+    return _MARKUP.sub(r"\1\2", title[:MAX_TITLE_CHARACTERS]).strip(" =#")
 
 
 def _row_costs(rows: list[str]) -> list[int]:

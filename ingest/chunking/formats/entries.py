@@ -35,6 +35,32 @@ def qualify(outer: str, name: str) -> str:
     return joined if len(joined) <= MAX_NAME_CHARACTERS else ""
 
 
+@dataclass(slots=True)
+class CommentRows:
+    """Notes which rows of a text have nothing but a comment."""
+
+    text: SourceText
+    rows: list[bool]
+    _noted: int = -1
+
+    @classmethod
+    def of(cls, text: SourceText) -> "CommentRows":
+        """Begin with no comments."""
+        return cls(text, [False] * text.rows)
+
+    def note(self, start: int, end: int, row: int) -> None:
+        """Take the next comment: the characters ``start`` to ``end``, which begin in a row."""
+        if row == self._noted:
+            return  # there is a comment before it; looking once more takes quadratic time in a row with many
+        self._noted = row
+        starts, source = self.text.char_starts, self.text.text
+        if source[starts[row] : start].strip():
+            return
+        while row < self.text.rows and starts[row] < end:
+            self.rows[row] = not source[max(end, starts[row]) : starts[row + 1]].strip()
+            row += 1
+
+
 @dataclass(frozen=True, slots=True)
 class EntryTree:
     """Entries with what their depths say: where each one ends, and which one holds it.

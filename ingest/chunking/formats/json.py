@@ -1,6 +1,12 @@
 """Reads the keys of JSON files: also of JSON lines, JSON with comments, and JSON5."""
 
-from codequarry.ingest.chunking.formats.entries import MAX_ENTRIES_IN_ROW, MAX_NAME_CHARACTERS, Entry, qualify
+from codequarry.ingest.chunking.formats.entries import (
+    MAX_ENTRIES_IN_ROW,
+    MAX_NAME_CHARACTERS,
+    CommentRows,
+    Entry,
+    qualify,
+)
 from codequarry.ingest.chunking.formats.entry_pieces import Entries
 from codequarry.ingest.chunking.formats.json_tokens import JsonToken, TokenType, json_tokens
 from codequarry.ingest.chunking.text import SourceText
@@ -9,12 +15,12 @@ from codequarry.ingest.chunking.text import SourceText
 def json_entries(text: SourceText) -> Entries:
     """Return the keys, and the items of lists, with the values at the top as items too."""
     entries: list[Entry] = []
-    comments = [False] * text.rows
+    comments = CommentRows.of(text)
     names = [""]
     in_row, row_of_count = 0, -1
     for token in json_tokens(text):
         if token.type is TokenType.COMMENT:
-            _note_comment(token, comments, text)
+            comments.note(token.start, token.end, token.row)
             continue
         if token.type is TokenType.CLOSE:
             del names[max(token.depth + 1, 1) :]
@@ -38,7 +44,7 @@ def json_entries(text: SourceText) -> Entries:
         if token.type is TokenType.OPEN and (token.in_list or len(names) <= token.depth + 1):
             del names[token.depth + 1 :]
             names.append(names[-1])
-    return Entries(entries, comments)
+    return Entries(entries, comments.rows)
 
 
 def _is_in_row(entries: list[Entry], token: JsonToken) -> bool:
@@ -49,14 +55,3 @@ def _is_in_row(entries: list[Entry], token: JsonToken) -> bool:
 def _name(raw: str) -> str:
     name = raw[1:-1] if raw[:1] in "\"'" and raw[-1:] == raw[:1] and len(raw) > 1 else raw.strip("\"'")
     return name if len(name) <= MAX_NAME_CHARACTERS else ""
-
-
-def _note_comment(token: JsonToken, comments: list[bool], text: SourceText) -> None:
-    """Note the rows that a comment fills."""
-    row = token.row
-    if text.text[text.char_starts[row] : token.start].strip():
-        return
-    while row < text.rows and text.char_starts[row] < token.end:
-        rest = text.text[max(token.end, text.char_starts[row]) : text.char_starts[row + 1]]
-        comments[row] = not rest.strip()
-        row += 1

@@ -6,6 +6,7 @@ from codequarry.ingest.chunking.pieces import Piece, Sizes
 from codequarry.ingest.chunking.sections import (
     BLANK_ROW,
     LIST_ITEM,
+    MAX_TITLE_CHARACTERS,
     PARAGRAPH_ROW,
     Heading,
     Label,
@@ -36,7 +37,6 @@ _CODE = re.compile(r"\\(?:texttt|code|lstinline|verb)[{|!]([A-Za-z_][\w.:\\]{0,2
 _COMMAND = re.compile(r"\\[A-Za-z@]+\*?(?:\[[^\]]*\])?|[{}$~]")
 # A title for bookmarks, which has no formulas.
 _PLAIN_TITLE = re.compile(r"\\texorpdfstring\{[^{}]{0,200}\}\{([^{}]{0,200})\}")
-_MAX_TITLE_CHARACTERS = 200
 # A title may go on in the next rows.
 _TITLE_ROWS = 3
 _BIBTEX_LEVEL = 1
@@ -50,7 +50,7 @@ def latex_pieces(text: SourceText, sizes: Sizes, path: str) -> list[Piece]:
     if path.lower().endswith(".bib"):
         entries = [(index, found) for index, row in enumerate(rows) if (found := _ENTRY.match(row.lstrip()))]
         headings = [Heading(index, _BIBTEX_LEVEL, found[2]) for index, found in entries]
-        labels = [Label(index, found[2][:_MAX_TITLE_CHARACTERS]) for index, found in entries]
+        labels = [Label(index, found[2][:MAX_TITLE_CHARACTERS]) for index, found in entries]
     else:
         found_at = (_heading(rows, index) for index in range(len(rows)) if not verbatim[index])
         headings = [heading for heading in found_at if heading is not None]
@@ -71,7 +71,7 @@ def _heading(rows: list[str], index: int) -> Heading | None:
     else:
         return None
     rest = " ".join([row[found.end() :], *rows[index + 1 : index + _TITLE_ROWS]])
-    return Heading(index, level, _title(rest[: 2 * _MAX_TITLE_CHARACTERS]))
+    return Heading(index, level, _title(rest[: 2 * MAX_TITLE_CHARACTERS]))
 
 
 def _title(rest: str) -> str:
@@ -85,7 +85,7 @@ def _title(rest: str) -> str:
         if depth == 0:
             rest = rest[:index]
             break
-    return " ".join(_COMMAND.sub(" ", rest).replace("\\", "").split())[:_MAX_TITLE_CHARACTERS]
+    return " ".join(_COMMAND.sub(" ", rest).replace("\\", "").split())[:MAX_TITLE_CHARACTERS]
 
 
 def _labels(rows: list[str], verbatim: list[bool]) -> list[Label]:
@@ -94,7 +94,7 @@ def _labels(rows: list[str], verbatim: list[bool]) -> list[Label]:
         if "\\" not in row or verbatim[index] or row.lstrip().startswith("%"):
             continue
         for found in _DEFINITION.finditer(row):
-            labels.append(Label(index, next(filter(None, found.groups()))[:_MAX_TITLE_CHARACTERS]))
+            labels.append(Label(index, next(filter(None, found.groups()))[:MAX_TITLE_CHARACTERS]))
     return labels
 
 

@@ -10,7 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 
-from codequarry.ingest.chunking.formats.entries import MAX_ENTRIES_IN_ROW, MAX_NAME_CHARACTERS, Entry, qualify
+from codequarry.ingest.chunking.formats.entries import (
+    MAX_ENTRIES_IN_ROW,
+    MAX_NAME_CHARACTERS,
+    CommentRows,
+    Entry,
+    qualify,
+)
 from codequarry.ingest.chunking.formats.entry_pieces import Entries
 from codequarry.ingest.chunking.text import SourceText
 
@@ -80,16 +86,16 @@ class _Reader:
 
     def read(self) -> Entries:
         """Return the elements that begin a row or have a name, and the rows of comments."""
-        comments = [False] * self.text.rows
+        comments = CommentRows.of(self.text)
         for found in self._tags():
             self._move_to(found.start())
             if found["comment"]:
-                self._note_comment(found, comments)
+                comments.note(found.start(), found.end(), self.row)
             elif found["close"]:
                 self._close(self._cased(found["close"]))
             elif found["open"]:
                 self._begin(found)
-        return Entries(self.entries, comments, "block", "file")
+        return Entries(self.entries, comments.rows, "block", "file")
 
     def _tags(self) -> Iterator[re.Match[str]]:
         """Yield the tags outside scripts and styles."""
@@ -168,15 +174,6 @@ class _Reader:
         tag, _, _ = self.open.pop()
         self.counts[tag] -= 1
         return tag
-
-    def _note_comment(self, found: re.Match[str], comments: list[bool]) -> None:
-        starts, source = self.text.char_starts, self.text.text
-        row = self.row
-        if not self._begins_row(found.start()):
-            return
-        while row < self.text.rows and starts[row] < found.end():
-            comments[row] = not source[max(found.end(), starts[row]) : starts[row + 1]].strip()
-            row += 1
 
 
 def _attribute(pattern: re.Pattern[str], attributes: str) -> str:

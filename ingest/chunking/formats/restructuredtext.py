@@ -7,6 +7,7 @@ from codequarry.ingest.chunking.sections import (
     BLANK_ROW,
     LIST_ITEM,
     LITERAL_ROW,
+    MAX_TITLE_CHARACTERS,
     PARAGRAPH_ROW,
     TABLE_ROW,
     Heading,
@@ -22,7 +23,6 @@ _ADORNMENTS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _FORGOTTEN = 2
 # A shorter row of dots or dashes is more often part of the text.
 _SHORTEST_ADORNMENT = 2
-_MAX_TITLE_CHARACTERS = 200
 
 _ITEM = re.compile(r"(?:[-*+•]|\w{1,4}[.)]|\(\w{1,4}\)|#\.)[ \t]")
 _TABLE = re.compile(r"(?:\+[-=+]|\||={2,}[ =])")
@@ -57,7 +57,7 @@ def _labels(rows: list[str]) -> list[Label]:
     for index, row in enumerate(rows):
         stripped = row.lstrip()
         if stripped.startswith(".. ") and (found := _TARGET.match(stripped) or _OBJECT.match(stripped)):
-            labels.append(Label(index, next(filter(None, found.groups()))[:_MAX_TITLE_CHARACTERS]))
+            labels.append(Label(index, next(filter(None, found.groups()))[:MAX_TITLE_CHARACTERS]))
     return labels
 
 
@@ -79,7 +79,7 @@ def _headings(rows: list[str]) -> list[Heading]:
 
 
 def _plain(title: str) -> str:
-    return _MARKUP.sub(r"\1", title.strip()[:_MAX_TITLE_CHARACTERS]).replace("\\", "").strip()
+    return _MARKUP.sub(r"\1", title.strip()[:MAX_TITLE_CHARACTERS]).replace("\\", "").strip()
 
 
 def _is_overlined(rows: list[str], index: int) -> bool:

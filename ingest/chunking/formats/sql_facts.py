@@ -73,9 +73,7 @@ def facts_of(tokens: Sequence[SqlToken]) -> SqlFacts:
     if place is None:
         return SqlFacts(references=references, calls=calls)
     kind = words[place]
-    at = place + 1
-    while at < len(words) and words[at] in _SKIPPED:
-        at += 1
+    at = _after_skipped(words, place + 1)
     # An index may have no name.
     unnamed = words[at : at + 1] in (["ON"], ["AS"])
     path, after = ((), at) if unnamed else _path_at(code, words, at, any_name=True)
@@ -92,11 +90,18 @@ def facts_of(tokens: Sequence[SqlToken]) -> SqlFacts:
         name=path[-1],
         qualified=".".join(path),
         start=code[at].start,
-        columns=_columns(code, words, after) if kind in {"TABLE", "TYPE"} else (),
+        columns=tuple(_columns(code, words, after)) if kind in {"TABLE", "TYPE"} else (),
         references=(*table, *(found for found in references if found.name != path[-1])),
         calls=calls,
         body=_body(code, words, after) if _TYPES[kind] == "function" else None,
     )
+
+
+def _after_skipped(words: Sequence[str], at: int) -> int:
+    """Return the first place from ``at`` on without a word that may stand before a name."""
+    while at < len(words) and words[at] in _SKIPPED:
+        at += 1
+    return at
 
 
 def _unquoted(token: SqlToken) -> str:
@@ -127,9 +132,7 @@ def _mentioned(code: Sequence[SqlToken], words: Sequence[str]) -> tuple[tuple[Sq
             continue
         if index and words[index - 1] in _NO_TABLE_AFTER:
             continue
-        at = index + 1
-        while at < len(words) and words[at] in _SKIPPED:
-            at += 1
+        at = _after_skipped(words, index + 1)
         path, _ = _path_at(code, words, at)
         if path:
             (calls if word in _BEFORE_CALL else tables).append(SqlName(path[-1], code[at].start))
@@ -146,12 +149,8 @@ def _table_of(code: Sequence[SqlToken], words: Sequence[str], at: int) -> tuple[
     return ()
 
 
-def _columns(code: Sequence[SqlToken], words: Sequence[str], at: int) -> tuple[SqlName, ...]:
-    """Return the names that begin the items in the first brackets."""
-    return tuple(_items(code, words, at))
-
-
-def _items(code: Sequence[SqlToken], words: Sequence[str], at: int) -> Iterator[SqlName]:
+def _columns(code: Sequence[SqlToken], words: Sequence[str], at: int) -> Iterator[SqlName]:
+    """Yield the names that begin the items in the first brackets."""
     depth, begins = 0, False
     for index in range(at, len(words)):
         word = words[index]
