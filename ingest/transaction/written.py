@@ -1,14 +1,9 @@
 """What a run has written so far."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from codequarry.shared.secret_counts import SecretCounts
-
-_COUNTS = (
-    "files", "rows", "chunks", "embedded", "reused", "tokens",
-    "described", "commentary_reused", "commentary_missing", "commentary_tokens",
-)  # fmt: skip
 
 
 @dataclass
@@ -32,7 +27,7 @@ class Written:
 
     def add(self, other: "Written") -> None:
         """Add what another process has written."""
-        for name in _COUNTS:
+        for name in (count.name for count in fields(self) if isinstance(count.default, int)):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.commentary_problem = self.commentary_problem or other.commentary_problem
         self.history_problem = self.history_problem or other.history_problem
