@@ -28,10 +28,12 @@ from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.text import count_tokens
 from codequarry.ingest.files.content import NotText, decode
 from codequarry.ingest.files.process_limits import limit_memory
-from codequarry.ingest.files.reader import ReadFile, ReadingRules, judge
-from codequarry.ingest.files.reading_process import MEMORY_BYTES
+from codequarry.ingest.files.read_file import ReadFile, ReadingRules
+from codequarry.ingest.files.reader import judge
+from codequarry.ingest.files.reading_order import MEMORY_BYTES
 from codequarry.ingest.files.scan import FileTask, PathRules
-from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.git.blob_reader import BlobReader
+from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.trees import TreeEntry, list_tree
 from codequarry.ingest.secrets.masked_text import MASK
 from codequarry.ingest.secrets.policy import SecretRules

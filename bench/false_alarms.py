@@ -9,9 +9,11 @@ from collections import Counter
 from pathlib import Path
 
 from codequarry.ingest.files.content import DecodedText, decode
-from codequarry.ingest.files.reader import ReadingRules, judge
+from codequarry.ingest.files.read_file import ReadingRules
+from codequarry.ingest.files.reader import judge
 from codequarry.ingest.files.scan import PathRules
-from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.git.blob_reader import BlobReader
+from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.trees import list_tree
 from codequarry.ingest.secrets.masked_text import PRIVATE_KEY
 from codequarry.ingest.secrets.masking import mask

@@ -19,8 +19,8 @@ _CAPS_THEN_WORD = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
 
 # Longer runs are hashes, base64 and minified names: nobody searches for them, and they would fill the term index.
 MAX_TOKEN_CHARACTERS = 64
-# Of the names in two repositories' code, 94 % had been met before; with their tokens remembered, tokens take 45 % of the
-# time. This many take about 10 MB.
+# Of the names in the code of two repositories, 94 % had been met before; with their tokens remembered, tokens take less
+# than half of the time. This many take about 10 MB.
 REMEMBERED_NAMES = 1 << 16
 
 

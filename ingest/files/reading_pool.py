@@ -12,8 +12,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Protocol
 
-from codequarry.ingest.files.reader import FileReader, ReadFile, cut_by_lines, failed
-from codequarry.ingest.files.reading_process import CLOCK_FACTOR, READY, ReadingOrder
+from codequarry.ingest.files.read_file import ReadFile, cut_by_lines, failed
+from codequarry.ingest.files.reading_order import CLOCK_FACTOR, READY, ReadingOrder
 from codequarry.ingest.files.scan import FileTask
 from codequarry.shared.errors import CodequarryError
 from codequarry.shared.processors import processor_count
@@ -69,6 +69,8 @@ class InProcess:
     """Reads in this process; a file that hangs the chunker hangs the run."""
 
     def __init__(self, assignment: ReadingOrder) -> None:
+        from codequarry.ingest.files.reader import FileReader  # with all grammars, which the other way needs not load
+
         self._reader = FileReader(assignment.mirror, assignment.rules)
 
     def read(self, tasks: Iterable[FileTask]) -> Iterator[ReadFile]:

@@ -9,30 +9,12 @@ import os
 import pickle
 import signal
 import sys
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from codequarry.ingest.files.process_limits import limit_memory
-from codequarry.ingest.files.reader import FileReader, ReadingRules
-from codequarry.ingest.git.objects import Mirror
+from codequarry.ingest.files.reader import FileReader
+from codequarry.ingest.files.reading_order import CLOCK_FACTOR, READY, ReadingOrder
 from codequarry.shared.errors import CodequarryError
-
-# Seconds of processor time, so that a busy machine changes no verdict. The slowest real file of allowed size takes 1 s.
-FILE_SECONDS = 30.0
-# Factor for wall-clock time, to end a process that only waits. Even a busy machine grants over a tenth of a processor.
-CLOCK_FACTOR = 10
-MEMORY_BYTES = 2_000_000_000
-READY = "ready"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingOrder:
-    """What a reading process needs to know before its first task."""
-
-    mirror: Mirror
-    rules: ReadingRules
-    memory_bytes: int = MEMORY_BYTES
-    file_seconds: float = FILE_SECONDS
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from codequarry.ingest.files.content import NotText, decode
-from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.files.read_file import ReadFile
 from codequarry.ingest.fsck.files import Inconsistency
 from codequarry.ingest.secrets.masked_text import MASK
 from codequarry.shared.model import Chunk, FileRecord

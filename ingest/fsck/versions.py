@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from codequarry.ingest.files.lister import ListingOrder
 from codequarry.ingest.files.listing import list_files
-from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.read_file import ReadingRules
+from codequarry.ingest.files.reading_order import ReadingOrder
 from codequarry.ingest.files.reading_pool import open_readers, reading_processes
-from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask, PathRules
 from codequarry.ingest.fsck.catalog import check_catalog, drop_unrestorable_commits, mend_catalog
 from codequarry.ingest.fsck.commit_log import check_log, note_incomplete
@@ -17,9 +17,10 @@ from codequarry.ingest.fsck.files import Inconsistency, check_files, is_readable
 from codequarry.ingest.fsck.storage import check_readable, check_storage, mend_vectors
 from codequarry.ingest.fsck.texts import check_skipped, check_text
 from codequarry.ingest.garbage_collection.collector import collect_history
+from codequarry.ingest.git.blob_reader import BlobReader
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.mirrors import open_access
-from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import origin_of_record
 from codequarry.ingest.request.index_request import IndexReport, IndexRequest, ObserveRun, Workshop, ignore
 from codequarry.ingest.request.progress import Watch

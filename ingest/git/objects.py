@@ -1,15 +1,11 @@
-"""Reads a mirror's blobs and history from git objects, never from a working tree."""
+"""A mirror of a repository, whose git objects are read, never a working tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import git as gitpython
-
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import GitError
-
-SHA1_HEX = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +29,11 @@ class Mirror:
         except GitError:
             return None
 
+    def read_blob(self, blob: str) -> bytes:
+        """Return one blob's bytes; for many, a BlobReader is faster. Raise GitError if git can't read it."""
+        return self.run("cat-file", "blob", blob, what=f"blob {blob} cannot be read; {remedy_for(self.folder)}")
 
-def _remedy(folder: object) -> str:
+
+def remedy_for(folder: object) -> str:
     """Return what to do if our own copy is damaged, for example by a power cut."""
     return f"if {folder} is damaged, delete it and run again to fetch it again"
-
-
-class BlobReader:
-    """Reads blobs through one ``git cat-file --batch`` process that stays open."""
-
-    def __init__(self, mirror: Mirror) -> None:
-        self._mirror = mirror
-        self._git = gitpython.Git(mirror.folder)
-        self._git.update_environment(**mirror.environment, GIT_DIR=str(mirror.folder))
-
-    def read(self, blob: str) -> bytes:
-        """Return a blob's bytes; the caller has checked its size."""
-        if len(blob) != SHA1_HEX:
-            # GitPython reads only SHA-1 names. Other repositories are so rare that a process per blob is acceptable.
-            what = f"blob {blob} cannot be read; {_remedy(self._mirror.folder)}"
-            return self._mirror.run("cat-file", "blob", blob, what=what)
-        try:
-            return self._git.get_object_data(blob)[3]
-        except (ValueError, OSError, gitpython.GitCommandError) as error:
-            why = str(error).partition("\n")[0]
-            raise GitError(f"blob {blob} cannot be read ({why}); {_remedy(self._git.working_dir)}") from error
-
-    def close(self) -> None:
-        """End the git process."""
-        self._git.clear_cache()
-
-    def __enter__(self) -> "BlobReader":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

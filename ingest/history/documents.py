@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from codequarry.ingest.chunking.chunk_ids import content_hash, digest
-from codequarry.ingest.files.reader import PLAIN_TEXT, ContentTask, ReadFile, piece_of
+from codequarry.ingest.files.read_file import PLAIN_TEXT, ContentTask, ReadFile, piece_of
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.commits import FileChange, ReadCommit
 from codequarry.ingest.git.trees import TreeEntry

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from codequarry.ingest.files.reader import ReadFile, ReadingRules
+from codequarry.ingest.files.read_file import ReadFile, ReadingRules
 from codequarry.ingest.files.reading_pool import Readers
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.file_log import (

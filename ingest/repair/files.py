@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.read_file import ReadingRules
+from codequarry.ingest.files.reading_order import ReadingOrder
 from codequarry.ingest.files.reading_pool import open_readers, reading_processes
-from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.fsck.versions import Version, read_version
 from codequarry.ingest.git.mirror_cache import mirror_in_use

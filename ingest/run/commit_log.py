@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.files.read_file import ReadFile
 from codequarry.ingest.files.reading_pool import Readers
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.ancestry import commits_of

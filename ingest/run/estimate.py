@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from codequarry.ingest.commentary.estimate import CommentaryEstimate, estimate_commentary
 from codequarry.ingest.files.kinds import outermost_vendored
-from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.files.read_file import ReadFile
 from codequarry.ingest.files.reading_pool import open_readers
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.request.checked_out_version import at_checkout

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.files.read_file import ReadFile
 from codequarry.ingest.files.reading_pool import Readers
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.shared_import.read_ahead import ReadingAhead

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 
-from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.files.read_file import ReadFile
+from codequarry.ingest.files.reading_order import ReadingOrder
 from codequarry.ingest.files.reading_pool import most_processes, open_readers
-from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.mirror_cache import mirror_in_use
 from codequarry.ingest.git.origins import origin_of_record

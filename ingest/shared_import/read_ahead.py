@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.files.read_file import ReadFile
 from codequarry.ingest.files.reading_pool import Readers
 from codequarry.ingest.files.scan import FileTask
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from codequarry.ingest.chunking.installed_plugins import ChunkerPlugin
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import PathLabels
-from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.read_file import ReadingRules
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.ingest.transaction.chores import PLAN, batches_prefix

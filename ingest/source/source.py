@@ -6,13 +6,13 @@ from functools import cached_property
 
 from codequarry.ingest.files.lister import ListingOrder
 from codequarry.ingest.files.listing import list_files
-from codequarry.ingest.files.reader import ReadingRules
-from codequarry.ingest.files.reading_process import ReadingOrder
+from codequarry.ingest.files.read_file import ReadingRules
+from codequarry.ingest.files.reading_order import ReadingOrder
 from codequarry.ingest.files.scan import IGNORE_FILE, FileTask, PathRules
 from codequarry.ingest.git.address_guard import guarded_configuration
 from codequarry.ingest.git.fetch import Fetched, synchronise
 from codequarry.ingest.git.mirrors import RemoteAccess, ignore_message, open_access, remove_mirror
-from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import Origin
 from codequarry.ingest.git.redirects import is_redirected, moved_origin
 from codequarry.ingest.git.remote import HEAD, Listing, raise_not_found
@@ -225,5 +225,4 @@ def _read_list(
         return [], (f"{name} has no effect: it is a symbolic link, and links are never followed",)
     if entry.size > most_bytes:
         return [], (f"{name} has no effect: it is larger than [scan] max_file_bytes ({most_bytes:,} bytes)",)
-    with BlobReader(mirror) as blobs:
-        return lines_of_file(blobs.read(entry.blob)), ()
+    return lines_of_file(mirror.read_blob(entry.blob)), ()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from codequarry.ingest.commentary.cache import CommentaryCache
 from codequarry.ingest.commentary.describer import Described, Describer
-from codequarry.ingest.files.reader import ReadFile, ReadPiece, piece_of
+from codequarry.ingest.files.read_file import ReadFile, ReadPiece, piece_of
 from codequarry.ingest.request.index_request import Workshop
 from codequarry.ingest.request.progress import Watch
 from codequarry.ingest.transaction.written import Written

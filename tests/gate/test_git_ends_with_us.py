@@ -31,7 +31,7 @@ import sys, time
 from pathlib import Path
 from codequarry.ingest.git.fetch import fetch
 from codequarry.ingest.git.mirrors import open_access
-from codequarry.ingest.git.objects import BlobReader
+from codequarry.ingest.git.blob_reader import BlobReader
 from codequarry.ingest.git.trees import list_tree
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.shared.settings.git import GitSettings

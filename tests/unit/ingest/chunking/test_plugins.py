@@ -11,9 +11,9 @@ from codequarry.ingest.chunking.installed_plugins import installed_plugins
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.plugins import PluginFailed
 from codequarry.ingest.chunking.source_file import SourceFile
-from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.read_file import ReadingRules
+from codequarry.ingest.files.reading_order import ReadingOrder
 from codequarry.ingest.files.reading_pool import open_readers
-from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.git.trees import TreeEntry, list_tree
 from codequarry.ingest.secrets.policy import SecretRules

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from codequarry.ingest.files.reader import FileReader, ReadingRules, judge
+from codequarry.ingest.files.read_file import ReadingRules
+from codequarry.ingest.files.reader import FileReader, judge
 from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.trees import TreeEntry

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from codequarry.ingest.files.reader import ReadingRules
+from codequarry.ingest.files.read_file import ReadingRules
+from codequarry.ingest.files.reading_order import ReadingOrder
 from codequarry.ingest.files.reading_pool import BATCH_FILES, Crashed, WorkerProcess, WorkerProcesses, open_readers
-from codequarry.ingest.files.reading_process import ReadingOrder
 from codequarry.ingest.files.scan import PathRules
 from codequarry.ingest.git.trees import list_tree
 from codequarry.ingest.secrets.policy import SecretRules

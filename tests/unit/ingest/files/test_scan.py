@@ -6,7 +6,8 @@ import pytest
 
 from codequarry.ingest.chunking.source_file import PathLabels
 from codequarry.ingest.files.attributes import PathAttributes
-from codequarry.ingest.files.reader import ReadingRules, judge
+from codequarry.ingest.files.read_file import ReadingRules
+from codequarry.ingest.files.reader import judge
 from codequarry.ingest.files.scan import SKIP_REASONS, PathRules
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry
 from codequarry.ingest.secrets.policy import SecretRules

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from codequarry.ingest.git.blob_reader import BlobReader
 from codequarry.ingest.git.fetch import DETACHED_REF
-from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.origins import parse_origin
 from codequarry.ingest.git.remote import HEAD
 from codequarry.ingest.git.trees import SUBMODULE, SYMLINK, TreeEntry, list_tree

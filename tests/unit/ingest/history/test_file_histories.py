@@ -4,7 +4,7 @@ import random
 import pytest
 
 from codequarry.ingest.chunking.pieces import Sizes
-from codequarry.ingest.files.reader import ReadFile, ReadingRules, ReadPiece
+from codequarry.ingest.files.read_file import ReadFile, ReadingRules, ReadPiece
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.history.file_histories import FEW_FILES, FileHistories

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codequarry.ingest.files.reader import ReadFile
+from codequarry.ingest.files.read_file import ReadFile
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.shared_import import read_ahead
 from codequarry.ingest.shared_import.read_ahead import ReadingAhead
