@@ -121,6 +121,8 @@ def defined_names(symbols: Symbols) -> tuple[str, ...]:
 _KINDS = 16
 _MOST_ARGUMENTS = 30
 _ORIGINS: tuple[TargetOrigin, ...] = ("scope", "import", "package", "name")
+# `json.dumps` makes an encoder for each call.
+_write = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def encode(symbols: Symbols) -> str:
@@ -130,7 +132,7 @@ def encode(symbols: Symbols) -> str:
     words = _Words()
     definitions = [_definition_row(found, words) for found in symbols.definitions]
     references = [_reference_row(found, words) for found in symbols.references]
-    return json.dumps([words.known, definitions, references], separators=(",", ":"), ensure_ascii=False)
+    return _write([words.known, definitions, references])
 
 
 def decode(text: str) -> Symbols:

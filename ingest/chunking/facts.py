@@ -11,6 +11,7 @@ from tree_sitter import Node
 from codequarry.ingest.chunking.declarations import Declaration
 from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role
 from codequarry.ingest.chunking.text import SourceText
+from codequarry.shared.identifiers import names_of
 
 # Generated tables have thousands of names; the first few hundred show what the chunk is about.
 MAX_CALLS = 200
@@ -76,8 +77,8 @@ class Facts:
         written = list(self.imports[first:last])
         used: dict[tuple[int, str], Import] = {}
         # In text order: the order of a set differs between processes, and it would show in the chunk's context.
-        for name in dict.fromkeys(_WORD.findall(text)):
-            for found in self.importing.get(name, ()):
+        for name in filter(self.importing.__contains__, dict.fromkeys(names_of(text))):
+            for found in self.importing[name]:
                 if not start <= found.start < end and found.scope[0] < end and start < found.scope[1]:
                     known = used.get((found.start, found.module))
                     used[found.start, found.module] = replace(found, names=(*known.names, name) if known else (name,))

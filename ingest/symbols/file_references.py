@@ -44,12 +44,28 @@ class Expressions:
             if known is None or node.start_byte < known.start_byte:
                 self._ends[node.end_byte] = node
         self._starts = {node.start_byte: node for node in captures.get("keyed", ())}
+        self._calls: dict[int, Node] = {}
+        for node in captures.get("called", ()):
+            name = node.child_by_field_name("name")
+            if name is not None:
+                self._calls[name.start_byte] = node
         self.rules = rules
 
     def names(self, name: Node, data: bytes) -> NameChain | None:
         """Return the names of the expression that ends with a name, or that it is the key of."""
-        whole = self._ends.get(name.end_byte) or self._starts.get(name.start_byte)
+        at = name.start_byte
+        whole = self._ends.get(name.end_byte) or self._starts.get(at) or self._calls.get(at)
         return self.rules.names_of(whole or self.rules.expression_of(name), data)
+
+    def arguments(self, name: Node) -> int | None:
+        """Return the number of arguments after the name of what is called."""
+        node = self._calls.get(name.start_byte) or name.parent
+        for _ in range(MAX_CLIMB):
+            arguments = node.child_by_field_name("arguments") if node is not None else None
+            if arguments is not None:
+                return arguments.named_child_count if arguments.start_byte >= name.end_byte else None
+            node = node.parent if node is not None else None
+        return None
 
 
 def captured_references(
@@ -72,7 +88,7 @@ def captured_references(
             target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
                 line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
-                given = _arguments(node) if kind == "call" and expressions.rules.has_overloads else None
+                given = expressions.arguments(node) if kind == "call" and expressions.rules.has_overloads else None
                 found.append((at, Reference(kind, line, target, within, arguments=given)))
     for node in captures.get("tokens", ()):
         found += _in_tokens(node, expressions.rules, data, resolution)
@@ -88,17 +104,6 @@ def _in_tokens(node: Node, rules: NamingRules, data: bytes, resolution: NameReso
         target = resolution.reference(names, at)
         if target is not None and (kind != "mention" or target.origin in _KNOWN):
             yield at, Reference(kind, line, target, resolution.scopes.definition_around(at))
-
-
-def _arguments(name: Node) -> int | None:
-    """Return the number of arguments after the name of what is called."""
-    node = name.parent
-    for _ in range(MAX_CLIMB):
-        arguments = node.child_by_field_name("arguments") if node is not None else None
-        if arguments is not None:
-            return arguments.named_child_count if arguments.start_byte >= name.end_byte else None
-        node = node.parent if node is not None else None
-    return None
 
 
 def data_flows(

@@ -89,8 +89,8 @@ class NamingRules:
     ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is defined inside a method
     but is a member of the type around it), ``@passed_on`` (an export of what has another name or comes from another
     module), and references by kind: ``@inherits @implements @decorates @type @mention``. ``@qualified`` is an
-    expression that ends with a captured name, and ``@keyed`` one whose key a captured name is; they spare
-    ``expression_of``, which is slow.
+    expression that ends with a captured name, ``@keyed`` one whose key a captured name is, and ``@called`` a call
+    whose field ``name`` is one; they spare ``expression_of``, which is slow.
     ``@names_import`` is an import that the chunk does not list, such as the declaration of a module.
     ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
     argument of another call.

@@ -43,6 +43,7 @@ _COMMON = """
 (binary_expression (identifier) @mention)
 (template_substitution (identifier) @mention)
 (member_expression object: (identifier) @mention)
+(member_expression) @qualified
 (member_expression property: [(property_identifier) (private_property_identifier)] @mention)
 (export_specifier name: (identifier) @mention)
 (export_statement value: (identifier) @mention)
@@ -70,6 +71,7 @@ _TYPESCRIPT = """
 (infer_type (type_identifier) @local)
 (mapped_type_clause name: (type_identifier) @local)
 (import_alias . (identifier) @local)
+[(nested_type_identifier) (nested_identifier)] @qualified
 (extends_clause value: [(identifier) @inherits (member_expression property: (property_identifier) @inherits)])
 (extends_clause value: (call_expression arguments: (arguments (identifier) @inherits)))
 (extends_type_clause type: [(type_identifier) @inherits (nested_type_identifier name: (type_identifier) @inherits)
@@ -137,15 +139,6 @@ def _is_own(name: Node, data: bytes) -> bool:
     return holder is not None and holder.type == "class_body"
 
 
-def _expression_of(node: Node) -> Node:
-    parent = node.parent
-    if parent is None:
-        return node
-    field = {"member_expression": "property", "nested_type_identifier": "name", "nested_identifier": "property"}
-    name = field.get(parent.type)
-    return parent if name is not None and parent.child_by_field_name(name) == node else node
-
-
 JAVASCRIPT_NAMES = NamingRules(
     query=_COMMON + _JSX + _JAVASCRIPT,
     definitions={
@@ -176,7 +169,6 @@ JAVASCRIPT_NAMES = NamingRules(
     },
     kind_of=_kind_of,
     names_of=expression_names,
-    expression_of=_expression_of,
     type_of=type_of,
     owner_of=_owner_of,
     imports=imports,

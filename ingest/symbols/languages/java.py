@@ -52,6 +52,8 @@ _QUERY = """
 (enhanced_for_statement value: (identifier) @mention)
 (element_value_pair value: (identifier) @mention)
 (lambda_expression body: (identifier) @mention)
+[(field_access) (scoped_identifier) (scoped_type_identifier) (method_reference)] @qualified
+(method_invocation) @called
 """
 
 _METHOD = DefinitionKind("method", "method", has_locals=True)
@@ -112,17 +114,6 @@ def _of_generic(node: Node, data: bytes, depth: int) -> NameChain | None:
     return inner if inner is not None else outer
 
 
-def _expression_of(node: Node) -> Node:
-    parent = node.parent
-    if parent is None:
-        return node
-    if parent.type in {"scoped_type_identifier", "method_reference"}:
-        return parent if parent.named_children[-1] == node else node
-    if parent.type in {"method_invocation", "scoped_identifier"}:
-        return parent if parent.child_by_field_name("name") == node else node
-    return parent if parent.type == "field_access" and parent.child_by_field_name("field") == node else node
-
-
 def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the type of a definition or local; ``var`` has that of its value."""
     parent = node.parent
@@ -181,7 +172,6 @@ JAVA_NAMES = NamingRules(
         "formal_parameter": DefinitionKind("component", "block"),
     },
     names_of=_names_of,
-    expression_of=_expression_of,
     type_of=_type_of,
     imports=imports,
     self_names=frozenset({"this"}),

@@ -38,6 +38,7 @@ _QUERY = """
 (argument_list (keyword_argument
   value: (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)])))
 (attribute object: (identifier) @mention)
+(attribute) @qualified
 """
 
 # Wrappers whose argument is the type that matters: an object that may be absent, or that is awaited.
@@ -66,13 +67,6 @@ def _names_of(node: Node | None, data: bytes) -> NameChain | None:
     if kind == "type":
         return _type_names(node, data)
     return None
-
-
-def _expression_of(node: Node) -> Node:
-    parent = node.parent
-    if parent is not None and parent.type == "attribute" and parent.child_by_field_name("attribute") == node:
-        return parent
-    return node
 
 
 def _type_names(node: Node | None, data: bytes) -> NameChain | None:
@@ -191,7 +185,6 @@ PYTHON_NAMES = NamingRules(
         "type_alias_statement": DefinitionKind("type", "class"),
     },
     names_of=_names_of,
-    expression_of=_expression_of,
     type_of=_type_of,
     imports=_imports,
     module_of=_module_of,
