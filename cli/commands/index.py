@@ -12,6 +12,7 @@ from codequarry.cli.session.session import Json, load, workplace
 from codequarry.cli.terminal import progress
 from codequarry.cli.terminal.console import note, write_json
 from codequarry.cli.terminal.failures import INTERRUPTED
+from codequarry.shared.cyclic_garbage import search_garbage_rarely
 from codequarry.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def index(
     A branch, tag, commit, pull request or working tree becomes a layer over an indexed commit and costs only its diff.
     A version that the origin no longer has is dropped.
     """
+    search_garbage_rarely()
     strides = {"context_window": context_window, "stride_window": stride_window, "stride_overlap": stride_overlap}
     settings = load(context, {f"embedding.{name}": value for name, value in strides.items()}).settings
     from codequarry.ingest.request.index_request import IndexRequest, Workshop

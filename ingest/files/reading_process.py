@@ -14,12 +14,14 @@ from typing import BinaryIO
 from codequarry.ingest.files.process_limits import limit_memory
 from codequarry.ingest.files.reader import FileReader
 from codequarry.ingest.files.reading_order import CLOCK_FACTOR, READY, ReadingOrder
+from codequarry.shared.cyclic_garbage import search_garbage_rarely
 from codequarry.shared.errors import CodequarryError
 
 
 def main() -> None:
     """Read tasks until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    search_garbage_rarely()
     inbox, outbox = _channels()
     assignment: ReadingOrder = pickle.load(inbox)
     limit_memory(assignment.memory_bytes)
