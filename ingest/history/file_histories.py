@@ -20,9 +20,12 @@ from codequarry.ingest.history.file_facts import FactRules, history_fields
 from codequarry.ingest.history.touched_files import TouchedFile, TouchPass, touched_by
 from codequarry.shared.errors import GitError, LimitExceeded
 from codequarry.shared.paths import raw
+from codequarry.shared.telemetry.traces import span
 
 # One pass over all commits costs about as much as asking git for this many files.
 FEW_FILES = 4
+# Of the pass, git's part included: celery 0.00015, werkzeug 0.00005 s of processor time per commit.
+_SECONDS_PER_COMMIT = 0.00015
 
 
 # Not slotted, because the histories are cached.
@@ -68,9 +71,9 @@ class FileHistories:
         if not self.rules.file_commits or self.mirror.commit_of(self.commit) is None:
             return {}
         try:
-            if self.paths is not None and len(self.paths) <= FEW_FILES:
-                return self._of_few(self.paths)
-            return self._of_all()
+            with span("job.file_history"):
+                few = self.paths is not None and len(self.paths) <= FEW_FILES
+                return self._of_few(self.paths or ()) if few else self._of_all()
         except (GitError, LimitExceeded) as error:
             self._problems.append(f"files were indexed without their history: {error}")
             return {}
@@ -100,6 +103,14 @@ class FileHistories:
         except GitError as error:
             self._problems.append(f"files have no commit messages: {error}")
             return {}
+
+
+def seconds_of_histories(mirror: Mirror, commit: str, most: int, files: int) -> float:
+    """Return about how long it takes to read the histories of ``files`` files in at most ``most`` commits."""
+    if files <= FEW_FILES or not most or mirror.commit_of(commit) is None:
+        return 0.0
+    counted = mirror.run("rev-list", "--count", f"--max-count={most}", commit, "--", what="cannot count the commits")
+    return int(counted) * _SECONDS_PER_COMMIT
 
 
 @dataclass(frozen=True, slots=True)

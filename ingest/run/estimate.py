@@ -11,6 +11,7 @@ from codequarry.ingest.files.kinds import outermost_vendored
 from codequarry.ingest.files.read_file import ReadFile
 from codequarry.ingest.files.reading_pool import open_readers
 from codequarry.ingest.files.scan import FileTask
+from codequarry.ingest.history.file_histories import seconds_of_histories
 from codequarry.ingest.request.checked_out_version import at_checkout
 from codequarry.ingest.request.index_request import IndexRequest, ObserveRun, Workshop, ignore
 from codequarry.ingest.request.progress import Watch
@@ -115,6 +116,8 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
     watch.say("sampling")
     sample = _read_sample(to_read, log, source, workshop, watch)
     tokens, chunks, seconds = _measure(sample, workshop)
+    most = settings.history.file_commits
+    of_history = seconds_of_histories(source.mirror, source.commit, most, len(to_read))
     pieces = [(piece.chunk, weight) for file, weight in sample.files for piece in file.pieces]
     own = with_permitted_commentary(settings, wanted.origin.url).commentary
     commentary = estimate_commentary(pieces, own, store, wanted.known.id if wanted.known else "")
@@ -127,7 +130,7 @@ def estimate(request: IndexRequest, workshop: Workshop, observe: ObserveRun = ig
         files=len(changed),
         chunks=chunks,
         tokens=tokens,
-        seconds=seconds,
+        seconds=seconds + of_history,
         cost=None if price is None else price * tokens / 1e6,
         skipped=_skipped(changed, sample),
         largest_files=_largest(sample),

@@ -7,7 +7,7 @@ from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.files.read_file import ReadFile, ReadingRules, ReadPiece
 from codequarry.ingest.files.scan import FileTask
 from codequarry.ingest.git.objects import Mirror
-from codequarry.ingest.history.file_histories import FEW_FILES, FileHistories
+from codequarry.ingest.history.file_histories import FEW_FILES, FileHistories, seconds_of_histories
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.model import ChangedTogether, Chunk, FileOwner, Tokens
 
@@ -174,3 +174,18 @@ def test_the_end_of_a_shallow_clone_is_not_taken_for_the_beginning(make_reposito
     assert (unknown.file_history.commits, unknown.file_history.is_partial) == (1, True)
     assert (unknown.last_modified_commit, unknown.commit_author, unknown.commit_day) == (None, None, None)
     assert unknown.file_history.owners == ()
+
+
+def test_reading_the_histories_of_many_files_takes_time_for_every_commit_up_to_the_limit(make_repository):
+    repository = make_repository()
+    for step in range(5):
+        repository.write("a.py", str(step))
+        repository.commit()
+    mirror = Mirror(repository.folder / ".git", dict(os.environ))
+    tip = repository.git("rev-parse", "HEAD").decode().strip()
+    many = FEW_FILES + 1
+    by_limit = [seconds_of_histories(mirror, tip, most, many) for most in (0, 2, 4, 100)]
+    assert by_limit[0] == 0
+    assert by_limit[2] == pytest.approx(2 * by_limit[1])
+    assert by_limit[3] == pytest.approx(2.5 * by_limit[1])
+    assert seconds_of_histories(mirror, tip, 100, FEW_FILES) == 0

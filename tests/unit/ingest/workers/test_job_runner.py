@@ -301,6 +301,7 @@ def test_a_job_continues_the_trace_and_request_id_of_its_request(repository, wor
         stop_tracing()
     span = next(finished for finished in exporter.get_finished_spans() if finished.name == "job")
     assert (f"{span.context.trace_id:032x}", f"{span.parent.span_id:016x}") == (trace, parent)
+    assert {finished.name for finished in exporter.get_finished_spans()} >= {"job.fetching", "job.file_history"}
     assert set(bound) == {"asked-here"}
 
 
