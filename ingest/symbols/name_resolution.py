@@ -1,7 +1,6 @@
 """Finds what a name means as far as its own file says."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, NamingRules
 from codequarry.ingest.symbols.scopes import Binding, Defined, Local, Scope, ScopeTree
@@ -27,6 +26,7 @@ class NameResolution:
         self._rules = rules
         self._own_module = own_module
         self._stars = "|".join(stars[:_MAX_STARS])
+        self._seen = "|".join(filter(None, (own_module, self._stars)))
 
     def reference(self, names: NameChain, at: int, *, of_head: bool = False) -> Target | None:
         """Return what a reference at a byte means, or None if it is to a local value, or to a built-in name.
@@ -131,12 +131,15 @@ class NameResolution:
 
     def _type_around(self, at: int, *, of_head: bool) -> Scope | None:
         """Return the type around a place; the head of a type is outside of it."""
-        return next(islice(self.scopes.types_around(at), int(of_head), None), None)
+        scope: Scope | None = self.scopes.around(at)
+        while scope is not None and (of_head or not scope.of_members):
+            of_head = of_head and not scope.of_members
+            scope = scope.parent
+        return scope
 
     def _modules_of(self, names: NameChain) -> str:
         """Return the modules whose names a file sees; no module at all if the names may begin with one."""
-        modules = [module for module in (self._own_module, self._stars) if module]
-        return "|".join([*modules, ""] if len(names) > 2 and names[0].islower() else modules)
+        return f"{self._seen}|" if self._seen and len(names) > 2 and names[0].islower() else self._seen
 
     def _unknown(self, rest: NameChain) -> Target | None:
         return Target("name", "", (UNKNOWN, *rest[-_MAX_NAMES:])) if rest else None

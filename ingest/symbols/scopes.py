@@ -93,6 +93,7 @@ class ScopeTree:
             scope.parent = open_scopes[-1]
             open_scopes.append(scope)
         self._starts = [scope.start for scope in self._scopes]
+        self._found = (-1, self.file)
         self._types: dict[NameChain, Scope] | None = None
 
     @property
@@ -112,11 +113,15 @@ class ScopeTree:
 
     def around(self, at: int) -> Scope:
         """Return the innermost scope around a byte."""
+        known, found = self._found
+        if at == known:  # what a name means is asked in several steps
+            return found
         # Written as a loop, like `lookup`: both are called for every name, and a generator takes a third more time.
         scope: Scope | None = self._scopes[bisect_right(self._starts, at) - 1]
         while scope is not None and at >= scope.end:
             scope = scope.parent
-        return scope or self.file
+        self._found = (at, scope or self.file)
+        return self._found[1]
 
     def modules_around(self, at: int) -> NameChain:
         """Return the path of the innermost module inside the file around a byte."""
