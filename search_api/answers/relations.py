@@ -40,7 +40,7 @@ class SymbolDefinition:
 # The MCP library reads class attributes as defaults, and slots are class attributes.
 @dataclass(frozen=True)
 class Definitions:
-    """A page of definitions, by repository, path and line."""
+    """A page of definitions, by repository, path and line; sections of documents come last."""
 
     definitions: tuple[SymbolDefinition, ...]
     total: Annotated[int, Field(description="number of definitions on all pages")]

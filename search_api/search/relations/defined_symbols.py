@@ -15,7 +15,7 @@ from codequarry.shared.relations import PASSED_ON
 
 
 def defined_symbols(engine: SearchEngine, request: DefinitionsRequest) -> Definitions:
-    """Return a page of the definitions of a symbol, by repository, path and line.
+    """Return a page of the definitions of a symbol, by repository, path and line; sections of documents come last.
 
     Raise UsageError for a name that is too common, and the errors of ``Page.located``.
     """
@@ -38,9 +38,10 @@ def defined_symbols(engine: SearchEngine, request: DefinitionsRequest) -> Defini
     return Definitions(tuple(_answer(symbol, page) for symbol in shown), len(found), cursor, page.freshness(repos))
 
 
-def order_of(symbol: DefinedSymbol) -> tuple[str, str, int, tuple[str, ...]]:
+def order_of(symbol: DefinedSymbol) -> tuple[bool, str, str, int, tuple[str, ...]]:
     """Return what definitions are sorted by, which is different for each."""
-    return symbol.place.repo, symbol.place.path, symbol.definition.line, symbol.path
+    place, definition = symbol.place, symbol.definition
+    return definition.symbol_type == "documentation", place.repo, place.path, definition.line, symbol.path
 
 
 def is_named(symbol: DefinedSymbol, name: Name) -> bool:

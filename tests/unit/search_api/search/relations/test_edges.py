@@ -44,6 +44,7 @@ class Items:
 """,
     "secret/keys.py": "from acme_store import Store\n\n\ndef steal(store: Store):\n    return store.load('key')\n",
     "docs/guide.md": "# Guide\n\nSee [usage](usage.md#load-a-key) and `src/acme_store/store.py`.\n",
+    "docs/items.md": "# Items\n\nWhat a store keeps.\n",
     "docs/usage.md": "# Usage\n\n## Load a key\n\nCall load.\n",
 }
 APP = {
@@ -220,6 +221,11 @@ def test_definitions_have_place_kind_and_container(engine):
     assert names == {"Base.load", "Store.load", "load"}
     (attribute,) = defined_symbols(engine, definitions_request("items", {})).definitions
     assert (attribute.qualified_name, attribute.symbol_kind) == ("Store.items", "variable")
+
+
+def test_sections_of_documents_come_after_code(engine):
+    found = defined_symbols(engine, definitions_request("Items", {})).definitions
+    assert [symbol.path for symbol in found] == ["src/acme_store/store.py", "docs/items.md"]
 
 
 @pytest.mark.parametrize(
