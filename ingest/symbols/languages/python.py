@@ -28,16 +28,38 @@ _QUERY = """
   (subscript value: (identifier) @inherits) (subscript value: (attribute attribute: (identifier) @inherits))]))
 (decorator [(identifier) @decorates (attribute attribute: (identifier) @decorates)
   (call function: [(identifier) @decorates (attribute attribute: (identifier) @decorates)])])
+(attribute) @qualified
+(attribute attribute: (identifier) @mention)
+(attribute object: (identifier) @mention)
 (argument_list [(identifier) @mention (keyword_argument value: (identifier) @mention)])
 (assignment right: (identifier) @mention)
-(return_statement (identifier) @mention)
-(pair value: (identifier) @mention)
+(augmented_assignment right: (identifier) @mention)
+(named_expression value: (identifier) @mention)
+[(return_statement (identifier) @mention) (yield (identifier) @mention) (await (identifier) @mention)
+ (assert_statement (identifier) @mention) (delete_statement (identifier) @mention)
+ (parenthesized_expression (identifier) @mention) (interpolation (identifier) @mention)
+ (expression_list (identifier) @mention) (list (identifier) @mention) (tuple (identifier) @mention)
+ (set (identifier) @mention) (pair (identifier) @mention)
+ (list_splat (identifier) @mention) (dictionary_splat (identifier) @mention)
+ (comparison_operator (identifier) @mention) (boolean_operator (identifier) @mention)
+ (not_operator (identifier) @mention) (binary_operator (identifier) @mention)
+ (unary_operator (identifier) @mention) (conditional_expression (identifier) @mention)
+ (subscript (identifier) @mention) (slice (identifier) @mention) (if_clause (identifier) @mention)]
+(if_statement condition: (identifier) @mention)
+(elif_clause condition: (identifier) @mention)
+(while_statement condition: (identifier) @mention)
+(for_statement right: (identifier) @mention)
+(for_in_clause right: (identifier) @mention)
+(default_parameter value: (identifier) @mention)
+(typed_default_parameter value: (identifier) @mention)
+(lambda body: (identifier) @mention)
+(list_comprehension body: (identifier) @mention)
+(with_item value: [(identifier) @mention (as_pattern . (identifier) @mention)])
 (return_statement (call function: [(identifier) @returned (attribute attribute: (identifier) @returned)]))
 (return_statement (await (call function: [(identifier) @returned (attribute attribute: (identifier) @returned)])))
 (argument_list (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)]))
 (argument_list (keyword_argument
   value: (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)])))
-(attribute object: (identifier) @mention)
 """
 
 # Wrappers whose argument is the type that matters: an object that may be absent, or that is awaited.
@@ -66,13 +88,6 @@ def _names_of(node: Node | None, data: bytes) -> NameChain | None:
     if kind == "type":
         return _type_names(node, data)
     return None
-
-
-def _expression_of(node: Node) -> Node:
-    parent = node.parent
-    if parent is not None and parent.type == "attribute" and parent.child_by_field_name("attribute") == node:
-        return parent
-    return node
 
 
 def _type_names(node: Node | None, data: bytes) -> NameChain | None:
@@ -191,7 +206,6 @@ PYTHON_NAMES = NamingRules(
         "type_alias_statement": DefinitionKind("type", "class"),
     },
     names_of=_names_of,
-    expression_of=_expression_of,
     type_of=_type_of,
     imports=_imports,
     module_of=_module_of,
