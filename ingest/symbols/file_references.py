@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.call_arguments import MAX_CLIMB, read_arguments
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, NamingRules
 from codequarry.ingest.symbols.scopes import ScopeTree
@@ -15,8 +16,6 @@ PlacedReference = tuple[int, Reference]
 
 # Longer names are mangled or minified.
 MAX_NAME = 200
-# What encloses a name is at most this far above it: `static int (*table[4])(void)`.
-MAX_CLIMB = 8
 # A mere mention counts only if the file shows what it means.
 _KNOWN = frozenset({"scope", "import", "package"})
 _OF_HEADS = frozenset({"inherits", "implements"})
@@ -43,6 +42,10 @@ class Expressions:
             known = self._ends.get(node.end_byte)
             if known is None or node.start_byte < known.start_byte:
                 self._ends[node.end_byte] = node
+        for node in captures.get("named", ()):
+            name = node.child_by_field_name("name")
+            if name is not None:
+                self._ends[name.end_byte] = node
         self._starts = {node.start_byte: node for node in captures.get("keyed", ())}
         self.rules = rules
 
@@ -72,8 +75,11 @@ def captured_references(
             target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
                 line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
-                given = _arguments(node) if kind == "call" and expressions.rules.has_overloads else None
-                found.append((at, Reference(kind, line, target, within, arguments=given)))
+                is_told_apart = kind == "call" and expressions.rules.has_overloads
+                count, types = (
+                    read_arguments(node, expressions.rules, data, resolution) if is_told_apart else (None, ())
+                )
+                found.append((at, Reference(kind, line, target, within, arguments=count, argument_types=types)))
     for node in captures.get("tokens", ()):
         found += _in_tokens(node, expressions.rules, data, resolution)
     return found
@@ -88,17 +94,6 @@ def _in_tokens(node: Node, rules: NamingRules, data: bytes, resolution: NameReso
         target = resolution.reference(names, at)
         if target is not None and (kind != "mention" or target.origin in _KNOWN):
             yield at, Reference(kind, line, target, resolution.scopes.definition_around(at))
-
-
-def _arguments(name: Node) -> int | None:
-    """Return the number of arguments after the name of what is called."""
-    node = name.parent
-    for _ in range(MAX_CLIMB):
-        arguments = node.child_by_field_name("arguments") if node is not None else None
-        if arguments is not None:
-            return arguments.named_child_count if arguments.start_byte >= name.end_byte else None
-        node = node.parent if node is not None else None
-    return None
 
 
 def data_flows(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference
 from codequarry.search_api.graph.modules import MemberPath
-from codequarry.search_api.graph.overloads import misfit
+from codequarry.search_api.graph.overloads import is_misfit, misfit
 from codequarry.shared.relations import Target
 
 # The confidence of each way; measured shares of right edges are in docs/relations.md.
@@ -35,12 +35,13 @@ TargetSearch = Callable[[Target, FilePlace, int], list[Resolved]]
 
 
 def ordered(found: Iterable[Resolved], written: WrittenReference) -> list[Resolved]:
-    """Return each candidate for a reference once, the surest first, then those that fit it best."""
+    """Return each candidate for a reference once: those that fit its arguments, the surest first, then the others."""
     kind = written.reference.kind
 
     def order(item: Resolved) -> tuple[object, ...]:
         suits = _suits(kind, item.symbol)
-        return -item.confidence, not suits, misfit(item.symbol, written), _distance(item, written)
+        unfit = is_misfit(item.symbol, written)
+        return unfit, -item.confidence, not suits, misfit(item.symbol, written), _distance(item, written)
 
     return distinct(sorted(found, key=order))
 

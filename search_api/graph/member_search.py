@@ -139,6 +139,10 @@ class MemberSearch:
         ]
         if own or level > MAX_DEPTH:
             return own
+        return self.inherited(owner, name, depth, level)
+
+    def inherited(self, owner: Resolved, name: str, depth: int, level: int = 0) -> list[Resolved]:
+        """Return the members with a name of the types that a type inherits from."""
         return [
             found for parent in self._parents(owner, depth) for found in self.members(parent, name, depth, level + 1)
         ]

@@ -1,6 +1,7 @@
 """Resolves references to definitions of a snapshot, with how each was found and how sure it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS
 from codequarry.search_api.graph.candidates import (
@@ -16,6 +17,7 @@ from codequarry.search_api.graph.linked_names import LinkedNames
 from codequarry.search_api.graph.member_search import MemberSearch
 from codequarry.search_api.graph.module_names import ModuleNames
 from codequarry.search_api.graph.modules import MemberPath
+from codequarry.search_api.graph.overloads import is_misfit
 from codequarry.search_api.graph.packages import DeclaredPackage
 from codequarry.shared.relations import SUPER, UNKNOWN, Target
 
@@ -37,7 +39,17 @@ class ReferenceResolver:
 
     def resolve(self, written: WrittenReference) -> list[Resolved]:
         """Return the definitions that a reference may mean, the surest first; none if it is defined elsewhere."""
-        return ordered(self._target(written.reference.target, written.place, 0), written)
+        found = ordered(self._target(written.reference.target, written.place, 0), written)
+        if found and is_misfit(found[0].symbol, written):
+            return ordered([*found, *self._inherited_overloads(found)], written)
+        return found
+
+    def _inherited_overloads(self, found: Sequence[Resolved]) -> Iterator[Resolved]:
+        """Yield the methods that types inherit beside methods of the same name that a call does not fit."""
+        for item in found:
+            *outer, name = item.symbol.path
+            for owner in self._defined(tuple(outer), item.symbol.place) if outer else ():
+                yield from self._search.inherited(replace(owner, confidence=item.confidence), name, 0)
 
     def _target(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         if depth > MAX_DEPTH or not target.names:

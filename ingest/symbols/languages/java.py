@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RUNTIME, TRANSPARENT, imports
+from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RESULT_TYPES, RUNTIME, TRANSPARENT, imports
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
@@ -12,6 +12,8 @@ from codequarry.shared.relations import UNKNOWN
 _QUERY = """
 [(block) (lambda_expression) (for_statement) (enhanced_for_statement) (try_with_resources_statement) (catch_clause)
  (switch_block_statement_group) (switch_rule) (constructor_body)] @scope
+[(field_access) (scoped_type_identifier) (scoped_identifier) (method_reference)] @qualified
+(method_invocation) @named
 (formal_parameter name: (identifier) @local)
 (spread_parameter (variable_declarator name: (identifier) @local))
 (local_variable_declaration declarator: (variable_declarator name: (identifier) @local))
@@ -60,6 +62,11 @@ _FIELD = DefinitionKind("field", "block")
 _CLASS = DefinitionKind("class", "class", has_members=True)
 _INSIDE = {"parenthesized_expression", "annotated_type", "array_type", "array_access", "type_bound", "catch_type"}
 _MAX_DEPTH = 30
+_LITERALS = {
+    "string_literal": "String", "character_literal": "char", "true": "boolean", "false": "boolean",
+    "null_literal": "null", "decimal_floating_point_literal": "double", "hex_integer_literal": "int",
+    "lambda_expression": "->", "method_reference": "->", "class_literal": "Class",
+}  # fmt: skip
 
 
 def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
@@ -112,17 +119,6 @@ def _of_generic(node: Node, data: bytes, depth: int) -> NameChain | None:
     return inner if inner is not None else outer
 
 
-def _expression_of(node: Node) -> Node:
-    parent = node.parent
-    if parent is None:
-        return node
-    if parent.type in {"scoped_type_identifier", "method_reference"}:
-        return parent if parent.named_children[-1] == node else node
-    if parent.type in {"method_invocation", "scoped_identifier"}:
-        return parent if parent.child_by_field_name("name") == node else node
-    return parent if parent.type == "field_access" and parent.child_by_field_name("field") == node else node
-
-
 def _type_of(node: Node, data: bytes) -> NameChain | None:
     """Return the names of the type of a definition or local; ``var`` has that of its value."""
     parent = node.parent
@@ -150,6 +146,46 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
         return _names_of(declared, data)
     value = parent.child_by_field_name("value")
     return _names_of(value, data)
+
+
+def _evident_type(node: Node, data: bytes) -> tuple[str, str]:
+    """Return the type of an argument, or the name of the variable or own method that has it."""
+    kind = node.type
+    if kind in _LITERALS:
+        return _LITERALS[kind], ""
+    if kind == "decimal_integer_literal":
+        return "long" if data[node.end_byte - 1] in b"lL" else "int", ""
+    if kind == "identifier":
+        return "", node_text(node, data)
+    if kind in {"object_creation_expression", "cast_expression"}:
+        return _type_word(node.child_by_field_name("type"), data), ""
+    if kind == "method_invocation":
+        name = node.child_by_field_name("name")
+        called = node_text(name, data) if name is not None else ""
+        return RESULT_TYPES.get(called, ""), called if node.child_by_field_name("object") is None else ""
+    if kind == "binary_expression":
+        parts = (node.child_by_field_name("left"), node.child_by_field_name("right"))
+        types = {_evident_type(part, data)[0] for part in parts if part is not None}
+        return "String" if "String" in types else "", ""
+    return "", ""
+
+
+def _type_word(type_: Node | None, data: bytes) -> str:
+    """Return a type as a parameter writes it, without packages and type arguments."""
+    if type_ is None:
+        return ""
+    text = node_text(type_, data)
+    rank = "[]" * text.count("[]") if type_.type == "array_type" else ""
+    return text.partition("<")[0].partition("[")[0].strip().rpartition(".")[2] + rank
+
+
+def _declared_type(name: Node, data: bytes) -> str:
+    parent = name.parent
+    holder = parent.parent if parent is not None and parent.type == "variable_declarator" else parent
+    if holder is None or holder.type == "spread_parameter":
+        return _type_word(holder.named_children[-2], data) + "[]" if holder is not None else ""
+    word = _type_word(holder.child_by_field_name("type"), data)
+    return word if word != "var" else ""
 
 
 def _element_names(parameter: Node, holder: Node, data: bytes) -> NameChain | None:
@@ -181,13 +217,14 @@ JAVA_NAMES = NamingRules(
         "formal_parameter": DefinitionKind("component", "block"),
     },
     names_of=_names_of,
-    expression_of=_expression_of,
     type_of=_type_of,
     imports=imports,
     self_names=frozenset({"this"}),
     super_names=frozenset({"super"}),
     sees_members=True,
     has_overloads=True,
+    evident_type=_evident_type,
+    declared_type=_declared_type,
     sees_package=True,
     runtime=RUNTIME,
 )
