@@ -10,7 +10,7 @@ first file has the definitions.
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -21,8 +21,8 @@ from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
-from codequarry.search_api.graph.modules import dotted_module
-from codequarry.search_api.graph.packages import MANIFESTS, read_manifest
+from codequarry.search_api.graph.modules import dotted_module, is_module_file
+from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
 from codequarry.search_api.graph.resolution import ReferenceResolver
 from codequarry.shared.model import Chunk
 from codequarry.shared.relations import decode
@@ -81,6 +81,32 @@ def _modules(places: set[FilePlace]) -> dict[str, list[FilePlace]]:
     return found
 
 
+class _Reader:
+    """Resolves references, and answers what the table lacks as a search of the index would."""
+
+    def __init__(self, table: DefinitionTable, places: Iterable[FilePlace], packages: list[DeclaredPackage]) -> None:
+        self._table = table
+        self._resolver = ReferenceResolver(table, lambda repo: packages)
+        self._files: dict[str, list[FilePlace]] = {}
+        for place in places:
+            stem = Path(place.path).name.partition(".")[0]
+            self._files.setdefault(Path(place.folder).name if stem == "index" else stem, []).append(place)
+
+    def resolve(self, written: WrittenReference) -> Resolved | None:
+        """Return the definition that a reference most likely means."""
+        found = self._resolver.resolve(written)
+        names, modules = self._table.take_wanted()
+        while names or modules:
+            for name in names:
+                self._table.add(name, ())
+            for module in modules:
+                files = self._files.get(Path(module).name.partition(".")[0], ())
+                self._table.add_module(module, [place for place in files if is_module_file(module, place.path)])
+            found = self._resolver.resolve(written)
+            names, modules = self._table.take_wanted()
+        return found[0] if found else None
+
+
 def _edge(written: WrittenReference, best: Resolved | None) -> dict[str, Any]:
     reference, to = written.reference, None
     if best is not None:
@@ -112,11 +138,10 @@ def main() -> None:
     packages = [package for package in read if package is not None]
     started = perf_counter()
     table, definitions, references = read_symbols(list(chunks_of(options.tree, options.language)))
-    resolver = ReferenceResolver(table, lambda repo: packages)
+    reader = _Reader(table, {written.place for written in references}, packages)
     with options.out.open("w") as out:
         for written in references:
-            found = resolver.resolve(written)
-            out.write(json.dumps(_edge(written, found[0] if found else None)) + "\n")
+            out.write(json.dumps(_edge(written, reader.resolve(written))) + "\n")
     with options.out.with_suffix(".definitions.jsonl").open("w") as out:
         for symbol in definitions:
             definition = symbol.definition
