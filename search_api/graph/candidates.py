@@ -39,9 +39,10 @@ def ordered(found: Iterable[Resolved], written: WrittenReference) -> list[Resolv
     kind = written.reference.kind
 
     def order(item: Resolved) -> tuple[object, ...]:
-        suits = _suits(kind, item.symbol)
-        unfit = is_misfit(item.symbol, written)
-        return unfit, -item.confidence, not suits, misfit(item.symbol, written), _distance(item, written)
+        symbol = item.symbol
+        # A stub that stands beside its source repeats it.
+        first = is_misfit(symbol, written), -item.confidence, symbol.place.is_stub
+        return *first, not _suits(kind, symbol), misfit(symbol, written), _distance(item, written)
 
     return distinct(sorted(found, key=order))
 

@@ -29,6 +29,11 @@ class FilePlace:
         """The languages whose files use each other's symbols share a family."""
         return _FAMILIES.get(self.language, self.language)
 
+    @property
+    def is_stub(self) -> bool:
+        """Whether the file only declares what another of the same name defines."""
+        return self.path.endswith(".pyi")
+
     @cached_property
     def folder(self) -> str:
         """The path of the folder, empty at the root."""

@@ -136,3 +136,12 @@ def test_partial_classes_of_csharp_and_namespaces_of_php():
 )
 def test_how_many_arguments_a_signature_takes(signature, counts):
     assert parameters(signature) == counts
+
+
+def test_a_call_leads_to_the_source_before_the_stub_that_declares_it():
+    files = {
+        "shop/till.pyi": "def pay() -> None: ...\n",
+        "shop/till.py": "pay = make()\n",
+        "run.py": "from shop.till import pay\npay()\n",
+    }
+    assert Snapshot(files).resolve("run.py", "pay") == ["shop/till.py pay import", "shop/till.pyi pay import"]
