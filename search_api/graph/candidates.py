@@ -40,7 +40,6 @@ def ordered(found: Iterable[Resolved], written: WrittenReference) -> list[Resolv
 
     def order(item: Resolved) -> tuple[object, ...]:
         symbol = item.symbol
-        # A stub that stands beside its source repeats it.
         first = is_misfit(symbol, written), -item.confidence, symbol.place.is_stub
         return *first, not _suits(kind, symbol), misfit(symbol, written), _distance(item, written)
 

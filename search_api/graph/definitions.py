@@ -31,7 +31,7 @@ class FilePlace:
 
     @property
     def is_stub(self) -> bool:
-        """Whether the file only declares what another of the same name defines."""
+        """Whether the file only declares what a source beside it, if there is one, defines."""
         return self.path.endswith(".pyi")
 
     @cached_property

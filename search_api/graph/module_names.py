@@ -48,6 +48,8 @@ class ModuleNames:
             # The declaration of a Rust module, whose names are in another file.
             if cut == len(names) or symbol.definition.symbol_kind != "module" or place.family != "rust"
         ]
+        # What a stub declares, the source beside it may only pass on, which is less sure, but leads to the definition.
+        matches = [match for match in matches if not match[2].place.is_stub] or matches
         best = max((score for score, _, _ in matches), default=0.0)
         # A module itself is surer than a name that a module above it may pass on.
         if best < SUFFIX and (files := self._files(target, place)):

@@ -32,5 +32,5 @@ def misfit(found: DefinedSymbol, written: WrittenReference) -> int:
 
 
 def is_misfit(found: DefinedSymbol, written: WrittenReference) -> bool:
-    """Return whether the arguments of a call can't be those of a function with the called name."""
-    return WRONG_TYPE <= misfit(found, written) < _NOT_CALLABLE
+    """Return whether a call whose arguments are known can't mean a definition: they don't fit, or it is no function."""
+    return written.reference.arguments is not None and misfit(found, written) >= WRONG_TYPE

@@ -104,6 +104,7 @@ class ReferenceResolver:
             and symbol.place.repo == place.repo
             and ((len(symbol.path) > 1) == is_member or is_global(symbol))
         ]
+        found = [symbol for symbol in found if not symbol.place.is_stub] or found
         if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
             here = [Resolved(symbol, _BUILTIN_MEMBER / len(found), "name") for symbol in found[:MAX_BY_NAME]]
             return self._search.follow(here, rest, depth) if rest else here

@@ -60,6 +60,7 @@ _METHOD = DefinitionKind("method", "method", has_locals=True)
 _CONSTRUCTOR = DefinitionKind("constructor", "method", has_locals=True)
 _FIELD = DefinitionKind("field", "block")
 _CLASS = DefinitionKind("class", "class", has_members=True)
+_CONSTANT_WITH_BODY = DefinitionKind("enum constant", "block", has_members=True)
 _INSIDE = {"parenthesized_expression", "annotated_type", "array_type", "array_access", "type_bound", "catch_type"}
 _MAX_DEPTH = 30
 _LITERALS = {
@@ -200,6 +201,12 @@ def _element_names(parameter: Node, holder: Node, data: bytes) -> NameChain | No
     return names[:-1] or None if names is not None and names[-1] in ELEMENT_CALLS else None
 
 
+def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
+    """Return the kind of a definition; the body of an enum constant is that of a class of its own."""
+    has_body = node.type == "enum_constant" and node.child_by_field_name("body") is not None
+    return _CONSTANT_WITH_BODY if has_body else kind
+
+
 JAVA_NAMES = NamingRules(
     query=_QUERY,
     definitions={
@@ -216,6 +223,7 @@ JAVA_NAMES = NamingRules(
         "constant_declaration": DefinitionKind("constant", "block"),
         "formal_parameter": DefinitionKind("component", "block"),
     },
+    kind_of=_kind_of,
     names_of=_names_of,
     type_of=_type_of,
     imports=imports,

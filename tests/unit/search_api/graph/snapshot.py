@@ -13,7 +13,7 @@ from codequarry.search_api.graph.definitions import (
     WrittenReference,
     gives_members,
 )
-from codequarry.search_api.graph.modules import is_module_file
+from codequarry.search_api.graph.modules import dotted_module, is_module_file
 from codequarry.search_api.graph.packages import read_manifest
 from codequarry.search_api.graph.resolution import ReferenceResolver
 from codequarry.shared.relations import Symbols
@@ -46,7 +46,7 @@ class Snapshot:
             for wanted in names:
                 self.table.add(wanted, self._named(wanted))
             for module in modules:
-                files = [place for place in self.symbols if is_module_file(module, place.path)]
+                files = [place for place in self.symbols if _is_of(module, place.path)]
                 self.table.add_module(module, files)
         return found
 
@@ -62,6 +62,10 @@ class Snapshot:
             for definition in symbols.definitions
             if definition.name == name
         ]
+
+
+def _is_of(module: str, path: str) -> bool:
+    return is_module_file(module, path) or dotted_module(path) == module
 
 
 def _spec(path: str, text: str):

@@ -138,10 +138,43 @@ def test_how_many_arguments_a_signature_takes(signature, counts):
     assert parameters(signature) == counts
 
 
-def test_a_call_leads_to_the_source_before_the_stub_that_declares_it():
+STUBBED = {
+    "shop/till.pyi": "class Till:\n    def ring(self) -> None: ...\ndef pay() -> None: ...\ndef fast() -> Till: ...\n",
+    "shop/till.py": "from shop.till._made import pay\nclass Till:\n    def ring(self):\n        pass\n",
+    "shop/till/_made.py": "def pay():\n    pass\n",
+    "run.py": "from shop.till import fast, pay\npay()\nfast()\nany.ring()\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("pay", ["shop/till/_made.py pay import"]),
+        ("fast", ["shop/till.pyi fast import"]),
+        ("ring", ["shop/till.py Till.ring unique_name"]),
+    ],
+)
+def test_an_edge_leads_to_a_stub_only_if_no_source_has_the_definition(name, meant):
+    assert Snapshot(STUBBED).resolve("run.py", name) == meant
+
+
+def test_a_module_is_its_source_before_its_stub():
+    files = {"shop/till.pyi": "x: int\n", "shop/till.py": "x = 1\n", "run.py": "from shop import till\ntill.pay\n"}
+    found = Snapshot(files).resolve("run.py", "till", "mention")
+    assert found == ["shop/till.py till.py import", "shop/till.pyi till.pyi import"]
+
+
+def test_a_call_means_an_inherited_method_rather_than_a_field_of_the_same_name():
     files = {
-        "shop/till.pyi": "def pay() -> None: ...\n",
-        "shop/till.py": "pay = make()\n",
-        "run.py": "from shop.till import pay\npay()\n",
+        "a/Base.java": "package acme;\nclass Base { void size() {} }\n",
+        "a/Shop.java": "package acme;\nclass Shop extends Base {\n  int size;\n  void run() { size(); }\n}\n",
     }
-    assert Snapshot(files).resolve("run.py", "pay") == ["shop/till.py pay import", "shop/till.pyi pay import"]
+    assert Snapshot(files).resolve("a/Shop.java", "size")[0] == "a/Base.java Base.size receiver"
+
+
+def test_the_body_of_an_enum_constant_has_members_of_its_own():
+    text = (
+        "enum State {\n  A { void run() { go(); stop(); } void go() {} },\n  B { void go() {} };\n  void stop() {}\n}\n"
+    )
+    assert Snapshot({"State.java": text}).resolve("State.java", "go") == ["State.java State.A.go scope"]
+    assert Snapshot({"State.java": text}).resolve("State.java", "stop") == ["State.java State.stop scope"]
