@@ -20,7 +20,13 @@ from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import SourceFile
 from codequarry.search_api.graph.candidates import Resolved
-from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
+from codequarry.search_api.graph.definitions import (
+    DefinedSymbol,
+    DefinitionTable,
+    FilePlace,
+    WrittenReference,
+    gives_members,
+)
 from codequarry.search_api.graph.modules import dotted_module, is_module_file
 from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
 from codequarry.search_api.graph.resolution import ReferenceResolver
@@ -65,7 +71,7 @@ def read_symbols(chunks: Sequence[Chunk]) -> tuple[DefinitionTable, list[Defined
         table.add(name, found.values())
     for written in references.values():
         owner = by_path.get((written.place, written.reference.within))
-        if owner is not None and written.reference.kind in {"inherits", "implements"}:
+        if owner is not None and gives_members(written.place.family, written.reference.kind):
             table.add_bases(owner, [written.reference.target])
     for module, places in _modules({written.place for written in references.values()}).items():
         table.add_module(module, places)
