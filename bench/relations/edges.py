@@ -19,6 +19,7 @@ from codequarry.ingest.chunking.chunker import chunk_file
 from codequarry.ingest.chunking.languages import language_of
 from codequarry.ingest.chunking.pieces import Sizes
 from codequarry.ingest.chunking.source_file import SourceFile
+from codequarry.ingest.files.kinds import kind_of_path
 from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import (
     DefinedSymbol,
@@ -58,7 +59,9 @@ def read_symbols(chunks: Sequence[Chunk]) -> tuple[DefinitionTable, list[Defined
     references: dict[Any, WrittenReference] = {}
     by_path: dict[Any, DefinedSymbol] = {}
     for chunk in chunks:
-        place, symbols = FilePlace(chunk.repo, chunk.path, chunk.language, chunk.package), decode(chunk.relations)
+        is_test = kind_of_path(chunk.path, chunk.language) == "test"
+        place = FilePlace(chunk.repo, chunk.path, chunk.language, chunk.package, is_test)
+        symbols = decode(chunk.relations)
         for definition in symbols.definitions:
             symbol = DefinedSymbol(place, definition)
             named.setdefault(definition.name, {}).setdefault((place, definition.path, definition.line), symbol)

@@ -23,6 +23,7 @@ class FilePlace:
     path: str
     language: str = field(compare=False)
     package: str | None = field(compare=False)
+    is_test: bool = field(default=False, compare=False)
 
     @property
     def family(self) -> str:

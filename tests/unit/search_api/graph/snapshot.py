@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from codequarry.ingest.chunking.grammar import load_grammar, spec_for
 from codequarry.ingest.chunking.languages import language_of
+from codequarry.ingest.files.kinds import kind_of_path
 from codequarry.ingest.symbols.file_symbols import read_names
 from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import (
@@ -84,9 +85,8 @@ def _parsed(path: str, text: str):
 
 def _place(path: str, text: str) -> FilePlace:
     _, root = _parsed(path, text)
-    return FilePlace(
-        "acme/shop", path, language_of(path) or "", _spec(path, text)[0].package(root, text.encode(), path)
-    )
+    package = _spec(path, text)[0].package(root, text.encode(), path)
+    return FilePlace("acme/shop", path, language_of(path) or "", package, kind_of_path(path) == "test")
 
 
 def _read(path: str, text: str) -> Symbols:

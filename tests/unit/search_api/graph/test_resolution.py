@@ -178,3 +178,10 @@ def test_the_body_of_an_enum_constant_has_members_of_its_own():
     )
     assert Snapshot({"State.java": text}).resolve("State.java", "go") == ["State.java State.A.go scope"]
     assert Snapshot({"State.java": text}).resolve("State.java", "stop") == ["State.java State.stop scope"]
+
+
+@pytest.mark.parametrize(("path", "confidence"), [("src/run.py", 0.1), ("tests/test_run.py", 0.7)])
+def test_the_only_definition_with_a_name_is_seldom_meant_outside_of_tests_if_it_is_in_a_test(path, confidence):
+    fake = "class Fake:\n    def ring(self):\n        pass\n"
+    snapshot = Snapshot({"tests/test_shop.py": fake, path: "def run(any):\n    any.ring()\n"})
+    assert [found.confidence for found in snapshot.candidates(path, "ring")] == [confidence]
