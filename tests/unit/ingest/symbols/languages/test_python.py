@@ -136,6 +136,29 @@ def test_the_name_of_an_argument_is_no_reference(referred):
     assert referred("a.py", "LIMIT = 1\ndef run(x):\n    run(LIMIT=x)\n", "mention") == []
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if x:\n    LIMIT = 1",
+        "if x:\n    pass\nelif y:\n    LIMIT = 1",
+        "if x:\n    pass\nelse:\n    LIMIT = 1",
+        "try:\n    LIMIT = 1\nexcept E:\n    pass",
+        "try:\n    pass\nexcept E:\n    LIMIT = 1",
+        "try:\n    pass\nexcept E:\n    pass\nelse:\n    LIMIT = 1",
+        "with x:\n    LIMIT = 1",
+    ],
+)
+def test_a_name_that_a_module_sets_in_a_block_is_a_definition(defined, block):
+    assert defined("a.py", block + "\n") == {"LIMIT": "variable"}
+    inside = "def f():\n    " + block.replace("\n", "\n    ")
+    assert defined("a.py", inside + "\n") == {"f": "function"}
+
+
+def test_attributes_that_are_set_together_are_members(defined):
+    text = "class A:\n    def f(self, x):\n        self.a, x.no = x\n        (self.b, self.c) = x\n"
+    assert set(defined("a.py", text)) == {"A", "A.f", "A.a", "A.b", "A.c"}
+
+
 def test_the_result_of_a_call_goes_to_who_returns_or_takes_it(read):
     text = "def f(x): ...\ndef g(): ...\ndef h():\n    f(g())\n    return g()\n"
     flows = [found for found in read("a.py", text).references if found.kind == "data_flow"]
