@@ -132,6 +132,16 @@ def _edge(written: WrittenReference, best: Resolved | None) -> dict[str, Any]:
     }
 
 
+def edges_of(tree: Path, languages: Sequence[str]) -> tuple[list[dict[str, Any]], list[DefinedSymbol]]:
+    """Return the edges that are found in a work tree, one for each reference, and the definitions."""
+    manifests = (file for name in MANIFESTS for file in tree.rglob(name))
+    read = (read_manifest(file.relative_to(tree).as_posix(), file.read_text("utf-8", "replace")) for file in manifests)
+    packages = [package for package in read if package is not None]
+    table, definitions, references = read_symbols(list(chunks_of(tree, languages)))
+    reader = _Reader(table, {written.place for written in references}, packages)
+    return [_edge(written, reader.resolve(written)) for written in references], definitions
+
+
 def main() -> None:
     """Write both files, and print the counts and the time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -139,25 +149,16 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--language", action="append", required=True, help="a language id, may be repeated")
     options = parser.parse_args()
-    manifests = (file for name in MANIFESTS for file in options.tree.rglob(name))
-    read = (
-        read_manifest(file.relative_to(options.tree).as_posix(), file.read_text("utf-8", "replace"))
-        for file in manifests
-    )
-    packages = [package for package in read if package is not None]
     started = perf_counter()
-    table, definitions, references = read_symbols(list(chunks_of(options.tree, options.language)))
-    reader = _Reader(table, {written.place for written in references}, packages)
-    with options.out.open("w") as out:
-        for written in references:
-            out.write(json.dumps(_edge(written, reader.resolve(written))) + "\n")
+    edges, definitions = edges_of(options.tree, options.language)
+    options.out.write_text("".join(json.dumps(edge) + "\n" for edge in edges))
     with options.out.with_suffix(".definitions.jsonl").open("w") as out:
         for symbol in definitions:
             definition = symbol.definition
             row = {"path": symbol.place.path, "line": definition.line, "name": definition.name}
             out.write(json.dumps(row | {"kind": definition.symbol_kind}) + "\n")
     seconds = perf_counter() - started
-    print(f"{len(definitions):,} definitions, {len(references):,} references, {seconds:.1f} s")
+    print(f"{len(definitions):,} definitions, {len(edges):,} references, {seconds:.1f} s")
 
 
 if __name__ == "__main__":
