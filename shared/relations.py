@@ -83,6 +83,8 @@ class Reference:
     into: Target | None = None
     arguments: int | None = None
     """Of a call, the number of its arguments, which tells overloads apart."""
+    argument_types: tuple[str, ...] = ()
+    """Of a call, the types of the first arguments, empty where the file does not show them; none if it shows none."""
 
     @property
     def name(self) -> str:
@@ -180,7 +182,8 @@ def _definition_row(found: Definition, words: _Words) -> list[Any]:
 def _reference_row(found: Reference, words: _Words) -> list[int]:
     counted = 0 if found.arguments is None else min(found.arguments, _MOST_ARGUMENTS) + 1
     head = [REFERENCE_KINDS.index(found.kind) + _KINDS * counted, found.line, words.path(found.within)]
-    return head + _target_row(found.target, words) + _target_row(found.into, words)
+    types = [words.path(found.argument_types)] if found.argument_types else []
+    return head + _target_row(found.target, words) + _target_row(found.into, words) + types
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -210,5 +213,7 @@ def _reference(row: list[int], words: list[str]) -> Reference:
     target = _target(row[3:6], words)
     assert target is not None
     counted, kind = divmod(row[0], _KINDS)
-    within, into = _names(words[row[2]]), _target(row[6:9], words)
-    return Reference(REFERENCE_KINDS[kind], row[1], target, within, into, counted - 1 if counted else None)
+    # Targets have three numbers; one more number is that of the argument types.
+    types = _names(words[row[-1]]) if len(row) % 3 else ()
+    within, into = _names(words[row[2]]), _target(row[6:9] if len(row) >= 9 else [], words)
+    return Reference(REFERENCE_KINDS[kind], row[1], target, within, into, counted - 1 if counted else None, types)

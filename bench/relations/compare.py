@@ -7,7 +7,8 @@ References are matched by path, line and name. Equal names on one line are match
 column are matched in order, and the last of ours serves for all further ones. An edge is right if one of the targets in
 the truth has the same path, the same name and a line at most three lines away: a definition can begin at its decorator,
 at its doc comment or at its name. The name is not compared if the truth calls the target "default" (an anonymous
-export), nor if the target of an import is on line 1, because it then stands for a file (a module or a package).
+export), nor if the target of an import is on line 1, because it then stands for a file (a module or a package). Nor is
+it compared if our target is a file and the truth leads to line 1 of it: ``nodes`` in ``nodes.Name`` is ``nodes.py``.
 
 * true edges: references in the truth that have a target inside of the repository.
 * precision: right edges / edges of ours whose reference is in the truth and not "unknown" there. Our references without
@@ -20,7 +21,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bench.acceptance.report import print_table, share
@@ -83,7 +84,7 @@ def is_right(truth: Row, target: Row) -> bool:
 
 def _is_same(kind: str, known: Row, target: Row) -> bool:
     near = target["path"] == known["path"] and abs(target["line"] - known["line"]) <= DISTANCE
-    is_file = kind == "import" and known["line"] == 1
+    is_file = known["line"] == 1 and (kind == "import" or target["name"] == PurePosixPath(target["path"]).name)
     return near and (target["name"] == known["name"] or known["name"] == ANONYMOUS or is_file)
 
 

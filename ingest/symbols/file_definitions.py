@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.file_references import MAX_CLIMB, MAX_NAME, Captures
+from codequarry.ingest.symbols.call_arguments import MAX_CLIMB
+from codequarry.ingest.symbols.file_references import MAX_NAME, Captures
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules
 from codequarry.ingest.symbols.nodes import node_text

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.call_arguments import MAX_CLIMB, read_arguments
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, NamingRules
 from codequarry.ingest.symbols.scopes import ScopeTree
@@ -15,8 +16,6 @@ PlacedReference = tuple[int, Reference]
 
 # Longer names are mangled or minified.
 MAX_NAME = 200
-# What encloses a name is at most this far above it: `static int (*table[4])(void)`.
-MAX_CLIMB = 8
 # A mere mention counts only if the file shows what it means.
 _KNOWN = frozenset({"scope", "import", "package"})
 _OF_HEADS = frozenset({"inherits", "implements"})
@@ -43,29 +42,20 @@ class Expressions:
             known = self._ends.get(node.end_byte)
             if known is None or node.start_byte < known.start_byte:
                 self._ends[node.end_byte] = node
-        self._starts = {node.start_byte: node for node in captures.get("keyed", ())}
-        self._calls: dict[int, Node] = {}
-        for node in captures.get("called", ()):
+        for node in captures.get("named", ()):
             name = node.child_by_field_name("name")
             if name is not None:
-                self._calls[name.start_byte] = node
+                self._ends[name.end_byte] = node
+        self._starts = {node.start_byte: node for node in captures.get("keyed", ())}
         self.rules = rules
+
+    def known(self, name: Node) -> Node | None:
+        """Return the expression around a name, if the query has captured it."""
+        return self._ends.get(name.end_byte) or self._starts.get(name.start_byte)
 
     def names(self, name: Node, data: bytes) -> NameChain | None:
         """Return the names of the expression that ends with a name, or that it is the key of."""
-        at = name.start_byte
-        whole = self._ends.get(name.end_byte) or self._starts.get(at) or self._calls.get(at)
-        return self.rules.names_of(whole or self.rules.expression_of(name), data)
-
-    def arguments(self, name: Node) -> int | None:
-        """Return the number of arguments after the name of what is called."""
-        node = self._calls.get(name.start_byte) or name.parent
-        for _ in range(MAX_CLIMB):
-            arguments = node.child_by_field_name("arguments") if node is not None else None
-            if arguments is not None:
-                return arguments.named_child_count if arguments.start_byte >= name.end_byte else None
-            node = node.parent if node is not None else None
-        return None
+        return self.rules.names_of(self.known(name) or self.rules.expression_of(name), data)
 
 
 def captured_references(
@@ -88,8 +78,11 @@ def captured_references(
             target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
                 line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
-                given = expressions.arguments(node) if kind == "call" and expressions.rules.has_overloads else None
-                found.append((at, Reference(kind, line, target, within, arguments=given)))
+                count, types = None, ()
+                if kind == "call" and expressions.rules.has_overloads:
+                    call = expressions.known(node)
+                    count, types = read_arguments(node, call, expressions.rules, data, resolution)
+                found.append((at, Reference(kind, line, target, within, arguments=count, argument_types=types)))
     for node in captures.get("tokens", ()):
         found += _in_tokens(node, expressions.rules, data, resolution)
     return found

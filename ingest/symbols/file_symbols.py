@@ -68,7 +68,7 @@ def read_names(
     importing = [*captures.get("import", ()), *captures.get("names_import", ())]
     imports = [(node, found) for node in importing for found in _imports(node, rules, data, path)]
     stars = _bind(scopes, named, imports, captures, rules, data)
-    resolution = NameResolution(scopes, rules, path, rules.own_module(path, package), stars)
+    resolution = NameResolution(scopes, rules, data, path, rules.own_module(path, package), stars)
     definitions = [(found.at, definition_of(found, rules, data, described, resolution)) for found in named]
     definitions += passed_on_definitions(captures, rules, data, path, resolution, {found.path for found in named})
     definitions.sort(key=lambda item: item[0])
@@ -146,7 +146,7 @@ def _bind(
     for item in named:
         scope = tree.members_of(item.path[:-1]) if item.owner else item.outside
         if scope is not None and item.kind.binds and not _is_constructor(item, rules):
-            scope.bindings.setdefault(item.name, Defined(item.path))
+            scope.bindings.setdefault(item.name, Defined(item.path, item.name_node))
     _bind_locals(tree, captures, rules, data)
     return tuple(stars)
 
@@ -165,7 +165,7 @@ def _bind_locals(tree: ScopeTree, captures: Captures, rules: NamingRules, data: 
     for node in captures.get("local", ()):
         name = node_text(node, data)
         scope = tree.around(node.start_byte)
-        binding = Local(node.start_byte, read=partial(rules.type_of, node, data))
+        binding = Local(node.start_byte, place=node, read=partial(rules.type_of, node, data))
         known = scope.bindings.get(name)
         if rules.declaring:
             scope.rebind(name, _usable_from(node, rules), binding)

@@ -19,8 +19,11 @@ _BUILT_IN = "<built-in>"
 class NameResolution:
     """Resolves the names of one file."""
 
-    def __init__(self, scopes: ScopeTree, rules: NamingRules, path: str, own_module: str, stars: Sequence[str]) -> None:
+    def __init__(
+        self, scopes: ScopeTree, rules: NamingRules, data: bytes, path: str, own_module: str, stars: Sequence[str]
+    ) -> None:
         """``stars`` are the modules of which the file at ``path`` imports every name."""
+        self._data = data
         self._path = path
         self.scopes = scopes
         self._rules = rules
@@ -59,6 +62,13 @@ class NameResolution:
         if head in self._rules.module_words:
             return self._in_written_module(names, at)
         return self._meaning(self._lookup(head, at), names, at, depth, of_head=of_head)
+
+    def declared_type(self, name: str, at: int) -> str:
+        """Return the type with which the local or member that a name means at a byte is declared, or nothing."""
+        found = self._lookup(name, at)
+        if isinstance(found, ImportedName) or found is None or found.place is None:
+            return ""
+        return self._rules.declared_type(found.place, self._data)
 
     def _meaning(self, found: Binding | None, names: NameChain, at: int, depth: int, *, of_head: bool) -> Target | None:
         rest = names[1:]

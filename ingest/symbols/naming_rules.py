@@ -89,8 +89,8 @@ class NamingRules:
     ``@property`` (a name to define that the chunk is not known by), ``@member`` (a name that is defined inside a method
     but is a member of the type around it), ``@passed_on`` (an export of what has another name or comes from another
     module), and references by kind: ``@inherits @implements @decorates @type @mention``. ``@qualified`` is an
-    expression that ends with a captured name, ``@keyed`` one whose key a captured name is, and ``@called`` a call
-    whose field ``name`` is one; they spare ``expression_of``, which is slow.
+    expression that ends with a captured name, ``@named`` one whose ``name`` a captured name is, and ``@keyed`` one
+    whose key it is; they spare ``expression_of``, which is slow.
     ``@names_import`` is an import that the chunk does not list, such as the declaration of a module.
     ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
     argument of another call.
@@ -144,6 +144,13 @@ class NamingRules:
     """A method names other members of its type without a qualifier."""
     has_overloads: bool = False
     """Functions of one name differ by their parameters."""
+    evident_type: Callable[[Node, bytes], tuple[str, str]] | None = None
+    """Returns the type that an expression shows by itself, and the name of the local or member whose type it has.
+
+    At most one of both is not empty. Overloads are told apart by the types of arguments.
+    """
+    declared_type: Callable[[Node, bytes], str] = lambda name, data: ""
+    """Returns the type with which a definition's or local's name is declared, as parameters write it."""
     qualifies_members: bool = False
     """Members are named only with a qualifier, even directly inside their type."""
     sees_package: bool = False

@@ -4,6 +4,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tree_sitter import Node
+
 from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain
 
 
@@ -16,6 +18,7 @@ class Local:
 
     at: int
     names: NameChain | None = None
+    place: Node | None = None
     read: Callable[[], NameChain | None] | None = None
 
     @property
@@ -28,9 +31,10 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A name that the file defines, by its path."""
+    """A name that the file defines, by its path and the node of the name."""
 
     path: NameChain
+    place: Node | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)

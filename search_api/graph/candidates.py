@@ -1,17 +1,22 @@
 """What a reference may mean: candidates, their order, and whether a member belongs to a type."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference
 from codequarry.search_api.graph.modules import MemberPath
-from codequarry.search_api.graph.overloads import misfit
+from codequarry.search_api.graph.overloads import is_misfit, misfit
+from codequarry.shared.relations import Target
 
 # The confidence of each way; measured shares of right edges are in docs/relations.md.
 CONFIDENCE: dict[FoundBy, float] = {
     "scope": 0.99, "import": 0.97, "package": 0.95, "receiver": 0.93, "unique_name": 0.7, "name": 0.4,
 }  # fmt: skip
+# Types above a type that are looked through, and types that a path of names passes.
+MAX_DEPTH = 8
+# More candidates by name alone say nothing.
+MAX_BY_NAME = 5
 # Overloads, and the declarations of a type for several platforms, are followed together.
 _MAX_FOLLOWED = 24
 
@@ -25,13 +30,18 @@ class Resolved:
     found_by: FoundBy
 
 
+TargetSearch = Callable[[Target, FilePlace, int], list[Resolved]]
+"""Resolves a target of a file, at a depth."""
+
+
 def ordered(found: Iterable[Resolved], written: WrittenReference) -> list[Resolved]:
-    """Return each candidate for a reference once, the surest first, then those that fit it best."""
+    """Return each candidate for a reference once: those that fit its arguments, the surest first, then the others."""
     kind = written.reference.kind
 
     def order(item: Resolved) -> tuple[object, ...]:
-        suits = _suits(kind, item.symbol)
-        return -item.confidence, not suits, misfit(item.symbol, written), _distance(item, written)
+        symbol = item.symbol
+        first = is_misfit(symbol, written), -item.confidence, symbol.place.is_stub
+        return *first, not _suits(kind, symbol), misfit(symbol, written), _distance(item, written)
 
     return distinct(sorted(found, key=order))
 

@@ -23,11 +23,17 @@ class FilePlace:
     path: str
     language: str = field(compare=False)
     package: str | None = field(compare=False)
+    is_test: bool = field(default=False, compare=False)
 
     @property
     def family(self) -> str:
         """The languages whose files use each other's symbols share a family."""
         return _FAMILIES.get(self.language, self.language)
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether the file only declares what a source beside it, if there is one, defines."""
+        return self.path.endswith(".pyi")
 
     @cached_property
     def folder(self) -> str:

@@ -1,16 +1,18 @@
 """Which of several definitions with the same name a reference fits: a field or a method, and which overload."""
 
-from functools import lru_cache
-
 from codequarry.search_api.graph.definitions import DefinedSymbol, WrittenReference
+from codequarry.search_api.graph.java_types import WRONG_TYPE, misfit_of_types
+from codequarry.search_api.graph.signatures import ANY_NUMBER, parameters
 
 _CALLABLE = frozenset({"function", "method", "class"})
-_ANY = 1_000
-_OPEN, _CLOSE = "([{<", ")]}>"
+# An overload that takes any number of arguments is chosen last of those whose types can be right.
+_OPEN_ENDED = WRONG_TYPE - 1
+_WRONG_COUNT = 100 * WRONG_TYPE
+_NOT_CALLABLE = 2 * _WRONG_COUNT
 
 
 def misfit(found: DefinedSymbol, written: WrittenReference) -> int:
-    """Return how badly a definition fits a reference with its name: 0 is a fit."""
+    """Return how badly a definition fits a reference with its name: 0 is a fit, from ``WRONG_TYPE`` on it is none."""
     reference, definition = written.reference, found.definition
     is_callable = definition.symbol_type in _CALLABLE
     if reference.kind == "mention":
@@ -18,34 +20,17 @@ def misfit(found: DefinedSymbol, written: WrittenReference) -> int:
     if reference.kind != "call":
         return 0
     if not is_callable:
-        return 4
+        return _NOT_CALLABLE
     if reference.arguments is None or definition.symbol_type == "class":
         return 0
     fewest, most = parameters(definition.signature)
     if not fewest <= reference.arguments <= most:
-        return 2
-    # An overload that takes any number of arguments is chosen last.
-    return int(most >= _ANY)
+        return _WRONG_COUNT
+    types = reference.argument_types
+    of_types = misfit_of_types(definition.signature, types) if types else 0
+    return max(of_types, _OPEN_ENDED) if most >= ANY_NUMBER else of_types
 
 
-@lru_cache(maxsize=65_536)
-def parameters(signature: str) -> tuple[int, int]:
-    """Return how few and how many arguments a signature takes, as far as it can be read."""
-    start = signature.find("(")
-    if start < 0:
-        return 0, _ANY
-    parts, depth, begin = [], 0, start + 1
-    for at in range(start, len(signature)):
-        sign = signature[at]
-        depth += (sign in _OPEN) - (sign in _CLOSE and signature[at - 1] not in "-=")
-        if not depth or (depth == 1 and sign == ","):
-            parts.append(signature[begin:at].strip())
-            begin = at + 1
-        if not depth:
-            break
-    else:
-        return len(parts), _ANY
-    given = [part for part in parts if part]
-    optional = sum("=" in part or "?:" in part for part in given)
-    open_ended = any("..." in part or part.startswith("*") for part in given)
-    return len(given) - optional - open_ended, _ANY if open_ended else len(given)
+def is_misfit(found: DefinedSymbol, written: WrittenReference) -> bool:
+    """Return whether a call whose arguments are known can't mean a definition: they don't fit, or it is no function."""
+    return written.reference.arguments is not None and misfit(found, written) >= WRONG_TYPE

@@ -78,6 +78,8 @@ _TYPESCRIPT = """
   (generic_type name: [(type_identifier) @inherits (nested_type_identifier name: (type_identifier) @inherits)])])
 (implements_clause [(type_identifier) @implements (nested_type_identifier name: (type_identifier) @implements)
   (generic_type name: [(type_identifier) @implements (nested_type_identifier name: (type_identifier) @implements)])])
+(call_expression function: (await_expression
+  [(identifier) @call (member_expression property: (property_identifier) @call)]))
 (type_query (identifier) @mention)
 (as_expression (identifier) @mention)
 (non_null_expression (identifier) @mention)

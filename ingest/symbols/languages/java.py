@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RUNTIME, TRANSPARENT, imports
+from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RESULT_TYPES, RUNTIME, TRANSPARENT, imports
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
@@ -12,6 +12,8 @@ from codequarry.shared.relations import UNKNOWN
 _QUERY = """
 [(block) (lambda_expression) (for_statement) (enhanced_for_statement) (try_with_resources_statement) (catch_clause)
  (switch_block_statement_group) (switch_rule) (constructor_body)] @scope
+[(field_access) (scoped_type_identifier) (scoped_identifier) (method_reference)] @qualified
+(method_invocation) @named
 (formal_parameter name: (identifier) @local)
 (spread_parameter (variable_declarator name: (identifier) @local))
 (local_variable_declaration declarator: (variable_declarator name: (identifier) @local))
@@ -52,16 +54,20 @@ _QUERY = """
 (enhanced_for_statement value: (identifier) @mention)
 (element_value_pair value: (identifier) @mention)
 (lambda_expression body: (identifier) @mention)
-[(field_access) (scoped_identifier) (scoped_type_identifier) (method_reference)] @qualified
-(method_invocation) @called
 """
 
 _METHOD = DefinitionKind("method", "method", has_locals=True)
 _CONSTRUCTOR = DefinitionKind("constructor", "method", has_locals=True)
 _FIELD = DefinitionKind("field", "block")
 _CLASS = DefinitionKind("class", "class", has_members=True)
+_CONSTANT_WITH_BODY = DefinitionKind("enum constant", "block", has_members=True)
 _INSIDE = {"parenthesized_expression", "annotated_type", "array_type", "array_access", "type_bound", "catch_type"}
 _MAX_DEPTH = 30
+_LITERALS = {
+    "string_literal": "String", "character_literal": "char", "true": "boolean", "false": "boolean",
+    "null_literal": "null", "decimal_floating_point_literal": "double", "hex_integer_literal": "int",
+    "lambda_expression": "->", "method_reference": "->", "class_literal": "Class",
+}  # fmt: skip
 
 
 def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
@@ -143,6 +149,46 @@ def _type_of(node: Node, data: bytes) -> NameChain | None:
     return _names_of(value, data)
 
 
+def _evident_type(node: Node, data: bytes) -> tuple[str, str]:
+    """Return the type of an argument, or the name of the variable or own method that has it."""
+    kind = node.type
+    if kind in _LITERALS:
+        return _LITERALS[kind], ""
+    if kind == "decimal_integer_literal":
+        return "long" if data[node.end_byte - 1] in b"lL" else "int", ""
+    if kind == "identifier":
+        return "", node_text(node, data)
+    if kind in {"object_creation_expression", "cast_expression"}:
+        return _type_word(node.child_by_field_name("type"), data), ""
+    if kind == "method_invocation":
+        name = node.child_by_field_name("name")
+        called = node_text(name, data) if name is not None else ""
+        return RESULT_TYPES.get(called, ""), called if node.child_by_field_name("object") is None else ""
+    if kind == "binary_expression":
+        parts = (node.child_by_field_name("left"), node.child_by_field_name("right"))
+        types = {_evident_type(part, data)[0] for part in parts if part is not None}
+        return "String" if "String" in types else "", ""
+    return "", ""
+
+
+def _type_word(type_: Node | None, data: bytes) -> str:
+    """Return a type as a parameter writes it, without packages and type arguments."""
+    if type_ is None:
+        return ""
+    text = node_text(type_, data)
+    rank = "[]" * text.count("[]") if type_.type == "array_type" else ""
+    return text.partition("<")[0].partition("[")[0].strip().rpartition(".")[2] + rank
+
+
+def _declared_type(name: Node, data: bytes) -> str:
+    parent = name.parent
+    holder = parent.parent if parent is not None and parent.type == "variable_declarator" else parent
+    if holder is None or holder.type == "spread_parameter":
+        return _type_word(holder.named_children[-2], data) + "[]" if holder is not None else ""
+    word = _type_word(holder.child_by_field_name("type"), data)
+    return word if word != "var" else ""
+
+
 def _element_names(parameter: Node, holder: Node, data: bytes) -> NameChain | None:
     """Return the names of ``xs`` for the parameter of a function that ``xs.forEach`` or the like calls."""
     function = holder.parent if holder.type == "inferred_parameters" else holder
@@ -153,6 +199,12 @@ def _element_names(parameter: Node, holder: Node, data: bytes) -> NameChain | No
         return None
     names = _names_of(call, data)
     return names[:-1] or None if names is not None and names[-1] in ELEMENT_CALLS else None
+
+
+def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
+    """Return the kind of a definition; the body of an enum constant is that of a class of its own."""
+    has_body = node.type == "enum_constant" and node.child_by_field_name("body") is not None
+    return _CONSTANT_WITH_BODY if has_body else kind
 
 
 JAVA_NAMES = NamingRules(
@@ -171,6 +223,7 @@ JAVA_NAMES = NamingRules(
         "constant_declaration": DefinitionKind("constant", "block"),
         "formal_parameter": DefinitionKind("component", "block"),
     },
+    kind_of=_kind_of,
     names_of=_names_of,
     type_of=_type_of,
     imports=imports,
@@ -178,6 +231,8 @@ JAVA_NAMES = NamingRules(
     super_names=frozenset({"super"}),
     sees_members=True,
     has_overloads=True,
+    evident_type=_evident_type,
+    declared_type=_declared_type,
     sees_package=True,
     runtime=RUNTIME,
 )

@@ -21,6 +21,18 @@ ELEMENT_CALLS = words(
     "computeIfAbsent let also apply run takeIf any all none find first last firstOrNull sortedBy",
     "associateBy groupBy mapNotNull onEach",
 )
+# Types of the results of methods of built-in types, by which an argument of an overloaded method is judged.
+RESULT_TYPES = {
+    **dict.fromkeys(("charAt",), "char"),
+    **dict.fromkeys(("length", "size", "indexOf", "lastIndexOf", "hashCode", "ordinal", "compareTo"), "int"),
+    **dict.fromkeys(("isEmpty", "contains", "equals", "startsWith", "endsWith", "matches"), "boolean"),
+    **dict.fromkeys(
+        ("toString", "trim", "substring", "toLowerCase", "toUpperCase", "toLowerCase", "repeat", "getName", "replace"),
+        "String",
+    ),
+    **dict.fromkeys(("getBytes",), "byte[]"),
+    **dict.fromkeys(("toCharArray",), "char[]"),
+}
 RUNTIME = words(
     "var String Object Integer Long Boolean Double Float Short Byte Character Number Math System Thread",
     "Runtime Class Enum Override Deprecated SuppressWarnings FunctionalInterface SafeVarargs Exception",

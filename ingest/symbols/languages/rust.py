@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.languages.rust_expressions import expression_names
 from codequarry.ingest.symbols.languages.rust_modules import (
     MODULE_WORDS,
     imports,
@@ -13,9 +14,9 @@ from codequarry.ingest.symbols.languages.rust_modules import (
     passed_on,
     written_module,
 )
+from codequarry.ingest.symbols.languages.rust_types import type_of
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
-from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
-from codequarry.shared.relations import UNKNOWN, ReferenceKind
+from codequarry.shared.relations import ReferenceKind
 
 _QUERY = """
 [(field_expression) (scoped_identifier) (scoped_type_identifier)] @qualified
@@ -73,225 +74,6 @@ _QUERY = """
     (field_expression field: (field_identifier) @argument)]))
 """
 
-# Types that behave like the type inside, and functions that return their argument in one of them.
-_TRANSPARENT = words(
-    "Box Rc Arc Ref RefMut RefCell Cell Mutex RwLock MutexGuard Option Result Pin Vec VecDeque HashSet",
-    "BTreeSet Cow OnceCell OnceLock LazyLock Lazy Weak Peekable IntoIter Iter Iterator IntoIterator NonNull",
-    "ManuallyDrop MaybeUninit",
-)
-# The last argument is the type of the values.
-_MAPS = frozenset({"HashMap", "BTreeMap", "IndexMap", "Cow"})
-_VARIANTS = frozenset({"Some", "Ok"})
-# Functions that call the closure they are given with what is inside of their receiver.
-_WITH_CLOSURE = words(
-    "map for_each filter filter_map flat_map any all find find_map position and_then inspect take_while",
-    "skip_while map_while is_some_and is_ok_and retain sort_by_key max_by_key min_by_key with partition",
-    "unwrap_or_else",
-)
-_WORDS = words(
-    "identifier type_identifier field_identifier shorthand_field_identifier primitive_type integer_literal",
-    "self crate super",
-)
-_QUALIFIED = {
-    "field_expression": ("value", "field"),
-    "scoped_identifier": ("path", "name"),
-    "scoped_type_identifier": ("path", "name"),
-}
-_INNER = {
-    "generic_function": "function",
-    "try_expression": "",
-    "await_expression": "",
-    "parenthesized_expression": "",
-    "reference_expression": "value",
-    "unary_expression": "",
-    "index_expression": "",
-    "type_cast_expression": "type",
-    "struct_expression": "name",
-    "reference_type": "type",
-    "pointer_type": "type",
-    "bounded_type": "",
-    "dynamic_type": "trait",
-    "abstract_type": "trait",
-    "array_type": "element",
-    "qualified_type": "type",
-    "bracketed_type": "",
-    "trait_bounds": "",
-    "function_type": "return_type",
-    "field_initializer": "",
-}
-_MAX_DEPTH = 30
-# A pattern is at most this deep in what is matched.
-_MAX_PATTERN = 5
-
-
-def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
-    if node is None:
-        return None
-    kind = node.type
-    if kind in _WORDS:
-        return (node_text(node, data),)
-    if depth > _MAX_DEPTH:
-        return None
-    if kind in _QUALIFIED:
-        return _qualified_names(node, data, depth + 1)
-    if kind == "generic_type":
-        return _generic_names(node, data, depth + 1)
-    if kind == "call_expression":
-        return _called(node, data, depth + 1)
-    if kind == "field_initializer":
-        return _key_names(node, data)
-    if kind in _INNER:
-        return _names_of(inner_node(node, _INNER), data, depth + 1)
-    return None
-
-
-def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
-    before, name = (node.child_by_field_name(part) for part in _QUALIFIED[node.type])
-    if name is None:
-        return None
-    own = node_text(name, data)
-    if before is None:
-        return (own,)
-    if before.type == "self" and node.type != "field_expression":
-        return ("self::", own)
-    if before.type == "generic_type":
-        # `Vec::<Foo>::new` is a function of `Vec`.
-        before = before.child_by_field_name("type") or before
-    return (*(_names_of(before, data, depth) or (UNKNOWN,)), own)
-
-
-def _generic_names(node: Node, data: bytes, depth: int) -> NameChain | None:
-    outer, arguments = node.child_by_field_name("type"), node.child_by_field_name("type_arguments")
-    names = _names_of(outer, data, depth)
-    if names is None or arguments is None or names[-1] not in _TRANSPARENT | _MAPS:
-        return names
-    types = [child for child in arguments.named_children if child.type not in {"lifetime", "line_comment"}]
-    if not types:
-        return names
-    inner = types[-1] if names[-1] in _MAPS else types[0]
-    if inner.type == "type_binding":
-        inner = inner.child_by_field_name("type") or inner
-    return _names_of(inner, data, depth)
-
-
-def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
-    function = node.child_by_field_name("function")
-    names = _names_of(function, data, depth)
-    is_wrapping = names is not None and (
-        (names[-1:] == ("new",) and len(names) == 2 and names[0] in _TRANSPARENT)
-        or (len(names) == 1 and names[0] in _VARIANTS)
-    )  # fmt: skip
-    if is_wrapping:
-        arguments = node.child_by_field_name("arguments")
-        inner = first_named(arguments) if arguments is not None else None
-        return _names_of(inner, data, depth)
-    return names
-
-
-def _key_names(initializer: Node, data: bytes) -> NameChain | None:
-    """Return the names of the field that an initializer of a struct sets."""
-    field, fields = initializer.child_by_field_name("field"), initializer.parent
-    struct = fields.parent if fields is not None else None
-    type_ = struct.child_by_field_name("name") if struct is not None else None
-    names = _names_of(type_, data)
-    return (*names, node_text(field, data)) if names and field is not None else None
-
-
-def _type_of(node: Node, data: bytes) -> NameChain | None:
-    """Return the names of the declared type of a name, of its value, or of what its pattern is matched with."""
-    parent = node.parent
-    if parent is None:
-        return None
-    if parent.type in {"function_item", "function_signature_item"}:
-        result = parent.child_by_field_name("return_type")
-        return _names_of(result, data)
-    if parent.type == "type_parameter":
-        return _bound(node, parent, data)
-    if parent.type in {"enum_variant", "struct_item"}:
-        return _only_field(parent, data)
-    if parent.type in {"field_declaration", "const_item", "static_item", "type_item", "const_parameter"}:
-        type_ = parent.child_by_field_name("type")
-        return _names_of(type_, data)
-    return _matched(node, data)
-
-
-def _bound(name: Node, parameter: Node, data: bytes) -> NameChain | None:
-    """Return the names of the first trait that a type parameter must have, in its list or in a where clause."""
-    bounds = parameter.child_by_field_name("bounds")
-    if bounds is None:
-        list_ = parameter.parent
-        item = list_.parent if list_ is not None else None
-        where = next((child for child in item.children if child.type == "where_clause"), None) if item else None
-        for predicate in where.named_children if where is not None else ():
-            left = predicate.child_by_field_name("left")
-            if left is not None and node_text(left, data) == node_text(name, data):
-                bounds = predicate.child_by_field_name("bounds")
-                break
-    return _names_of(bounds, data)
-
-
-def _only_field(item: Node, data: bytes) -> NameChain | None:
-    """Return the names of the type that a variant or struct with one field without a name holds."""
-    body = item.child_by_field_name("body")
-    if body is None or body.type != "ordered_field_declaration_list":
-        return None
-    types = body.children_by_field_name("type")
-    return _names_of(types[0], data) if len(types) == 1 else None
-
-
-def _matched(name: Node, data: bytes) -> NameChain | None:
-    """Return the names of what a pattern is matched with, or of the field or variant that it takes out of it."""
-    node, taken = name, name.parent
-    for _ in range(_MAX_PATTERN):
-        if taken is None:
-            return None
-        if taken.type == "field_pattern":
-            struct = taken.parent.child_by_field_name("type") if taken.parent is not None else None
-            field = taken.child_by_field_name("name")
-            names = _names_of(struct, data)
-            return (*names, node_text(field, data)) if names and field is not None else None
-        if taken.type == "tuple_struct_pattern":
-            variant = taken.child_by_field_name("type")
-            names = _names_of(variant, data)
-            if names is None or names[-1] not in _VARIANTS:
-                return (*names, "0") if names and names != ("Err",) else None
-        elif taken.type not in _PATTERNS:
-            return _source(node, taken, data)
-        node, taken = taken, taken.parent
-    return None
-
-
-_PATTERNS = frozenset({"ref_pattern", "mut_pattern", "reference_pattern", "captured_pattern", "match_pattern"})
-
-
-def _source(pattern: Node, holder: Node, data: bytes) -> NameChain | None:
-    """Return the names of the value that a pattern is matched with, or of its declared type."""
-    if holder.type == "match_arm":
-        block = holder.parent
-        match = block.parent if block is not None else None
-        value = match.child_by_field_name("value") if match is not None else None
-        return _names_of(value, data)
-    if holder.type == "closure_parameters":
-        return _closure_argument(holder, data)
-    if holder.type not in {"let_declaration", "let_condition", "for_expression", "parameter"}:
-        return None
-    value = holder.child_by_field_name("type") or holder.child_by_field_name("value")
-    return _names_of(value, data)
-
-
-def _closure_argument(parameters: Node, data: bytes) -> NameChain | None:
-    """Return the names of the receiver of the method that is given a closure: its closure gets the elements."""
-    closure = parameters.parent
-    arguments = closure.parent if closure is not None else None
-    call = arguments.parent if arguments is not None and arguments.type == "arguments" else None
-    function = call.child_by_field_name("function") if call is not None else None
-    if function is None or function.type != "field_expression":
-        return None
-    field, value = function.child_by_field_name("field"), function.child_by_field_name("value")
-    if field is None or value is None or node_text(field, data) not in _WITH_CLOSURE:
-        return None
-    return _names_of(value, data)
-
 
 def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
     if node.type == "mod_item" and node.child_by_field_name("body") is None:
@@ -304,7 +86,7 @@ def _container_of(node: Node, data: bytes) -> NameChain:
     type_ = node.child_by_field_name("type")
     if type_ is not None and type_.type == "generic_type":
         type_ = type_.child_by_field_name("type")
-    names = _names_of(type_, data)
+    names = expression_names(type_, data)
     return names[-1:] if names else ()
 
 
@@ -350,8 +132,8 @@ RUST_NAMES = NamingRules(
         "field_declaration": DefinitionKind("field", "block"),
     },
     kind_of=_kind_of,
-    names_of=_names_of,
-    type_of=_type_of,
+    names_of=expression_names,
+    type_of=type_of,
     container_of=_container_of,
     in_tokens=_in_tokens,
     imports=imports,

@@ -6,4 +6,4 @@ from codequarry.shared.model import Chunk
 
 def place_of(chunk: Chunk) -> FilePlace:
     """Return the file version of a chunk."""
-    return FilePlace(chunk.repo, chunk.path, chunk.language, chunk.package)
+    return FilePlace(chunk.repo, chunk.path, chunk.language, chunk.package, chunk.kind_of_file == "test")

@@ -48,6 +48,13 @@ def test_an_imported_file_and_an_anonymous_export_are_compared_without_names():
     assert is_right(truth(RUN | {"name": "default"}), RUN)
 
 
+def test_an_edge_to_a_file_fits_the_first_line_of_that_file_only():
+    module, file = {"path": "b.py", "line": 1, "name": "b"}, {"path": "b.py", "line": 1, "name": "b.py"}
+    assert is_right(truth(module), file)
+    assert not is_right(truth(module), file | {"path": "c.py"})
+    assert not is_right(truth(module | {"line": 2}), file)
+
+
 def test_edges_to_outside_the_repository_count_against_precision_and_unknown_ones_do_not_count():
     pairs = pair([truth(), truth(None, line=2), truth("unknown", line=3)], [ours(), ours(line=2), ours(line=3)])
     result = score(pairs, 0.0)

@@ -37,6 +37,8 @@ references = st.builds(
     targets,
     paths | st.just(()),
     st.none() | targets,
+    st.none() | st.integers(0, 29),
+    st.lists(names | st.just(""), max_size=3).filter(any).map(tuple) | st.just(()),
 )
 
 

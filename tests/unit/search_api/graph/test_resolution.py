@@ -1,95 +1,12 @@
 """References are resolved among the definitions of all files, with how each was found."""
 
-from collections.abc import Mapping
-
 import pytest
 
-from codequarry.ingest.chunking.grammar import load_grammar, spec_for
-from codequarry.ingest.chunking.languages import language_of
-from codequarry.ingest.symbols.file_symbols import read_names
 from codequarry.search_api.graph.definitions import (
-    DefinedSymbol,
-    DefinitionTable,
-    FilePlace,
     WrittenReference,
-    gives_members,
 )
-from codequarry.search_api.graph.modules import is_module_file
-from codequarry.search_api.graph.overloads import parameters
-from codequarry.search_api.graph.packages import read_manifest
-from codequarry.search_api.graph.resolution import ReferenceResolver
-from codequarry.shared.relations import Symbols
-
-
-class Snapshot:
-    """Files with their symbols, of which a reference can be resolved."""
-
-    def __init__(self, files: Mapping[str, str]) -> None:
-        self.table = DefinitionTable()
-        manifests = (read_manifest(path, text) for path, text in files.items() if path.endswith("package.json"))
-        packages = [package for package in manifests if package is not None]
-        self.resolver = ReferenceResolver(self.table, lambda repo: packages)
-        sources = {path: text for path, text in files.items() if not path.endswith(".json")}
-        self.symbols = {_place(path, text): _read(path, text) for path, text in sources.items()}
-        for place, symbols in self.symbols.items():
-            for definition in symbols.definitions:
-                bases = [found.target for found in symbols.references if found.within == definition.path
-                         and gives_members(place.family, found.kind)]  # fmt: skip
-                if bases:
-                    self.table.add_bases(DefinedSymbol(place, definition), bases)
-
-    def resolve(self, path: str, name: str, kind: str = "call") -> list[str]:
-        """Return the definitions that the last reference with a name in a file means."""
-        place = next(place for place in self.symbols if place.path == path)
-        written = [found for found in self.symbols[place].references if (found.name, found.kind) == (name, kind)][-1]
-        for _ in range(8):
-            found = self.resolver.resolve(WrittenReference(place, written))
-            names, modules = self.table.take_wanted()
-            for wanted in names:
-                self.table.add(wanted, self._named(wanted))
-            for module in modules:
-                files = [place for place in self.symbols if is_module_file(module, place.path)]
-                self.table.add_module(module, files)
-        sure = [one for one in found if one.confidence >= 0.5]
-        return [f"{one.symbol.place.path} {'.'.join(one.symbol.path)} {one.found_by}" for one in sure]
-
-    def _named(self, name: str) -> list[DefinedSymbol]:
-        return [
-            DefinedSymbol(place, definition)
-            for place, symbols in self.symbols.items()
-            for definition in symbols.definitions
-            if definition.name == name
-        ]
-
-
-def _spec(path: str, text: str):
-    spec = spec_for(language_of(path) or "", path, text)
-    assert spec is not None and spec.naming is not None
-    return spec, spec.naming
-
-
-def _parsed(path: str, text: str):
-    grammar = load_grammar(_spec(path, text)[0])
-    assert grammar is not None
-    tree = grammar.parse(text.encode())
-    assert tree is not None
-    return grammar, tree.root_node
-
-
-def _place(path: str, text: str) -> FilePlace:
-    _, root = _parsed(path, text)
-    return FilePlace(
-        "acme/shop", path, language_of(path) or "", _spec(path, text)[0].package(root, text.encode(), path)
-    )
-
-
-def _read(path: str, text: str) -> Symbols:
-    grammar, root = _parsed(path, text)
-    spec, naming = _spec(path, text)
-    data = text.encode()
-    names = read_names(grammar.captures(root), naming, data, path, spec.package(root, data, path), {})
-    return names.between(0, len(data))
-
+from codequarry.search_api.graph.signatures import parameters
+from tests.unit.search_api.graph.snapshot import Snapshot
 
 WEB = {
     "package.json": '{"name": "@acme/shop", "main": "./lib/start.js"}',
@@ -219,3 +136,52 @@ def test_partial_classes_of_csharp_and_namespaces_of_php():
 )
 def test_how_many_arguments_a_signature_takes(signature, counts):
     assert parameters(signature) == counts
+
+
+STUBBED = {
+    "shop/till.pyi": "class Till:\n    def ring(self) -> None: ...\ndef pay() -> None: ...\ndef fast() -> Till: ...\n",
+    "shop/till.py": "from shop.till._made import pay\nclass Till:\n    def ring(self):\n        pass\n",
+    "shop/till/_made.py": "def pay():\n    pass\n",
+    "run.py": "from shop.till import fast, pay\npay()\nfast()\nany.ring()\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("pay", ["shop/till/_made.py pay import"]),
+        ("fast", ["shop/till.pyi fast import"]),
+        ("ring", ["shop/till.py Till.ring unique_name"]),
+    ],
+)
+def test_an_edge_leads_to_a_stub_only_if_no_source_has_the_definition(name, meant):
+    assert Snapshot(STUBBED).resolve("run.py", name) == meant
+
+
+def test_a_module_is_its_source_before_its_stub():
+    files = {"shop/till.pyi": "x: int\n", "shop/till.py": "x = 1\n", "run.py": "from shop import till\ntill.pay\n"}
+    found = Snapshot(files).resolve("run.py", "till", "mention")
+    assert found == ["shop/till.py till.py import", "shop/till.pyi till.pyi import"]
+
+
+def test_a_call_means_an_inherited_method_rather_than_a_field_of_the_same_name():
+    files = {
+        "a/Base.java": "package acme;\nclass Base { void size() {} }\n",
+        "a/Shop.java": "package acme;\nclass Shop extends Base {\n  int size;\n  void run() { size(); }\n}\n",
+    }
+    assert Snapshot(files).resolve("a/Shop.java", "size")[0] == "a/Base.java Base.size receiver"
+
+
+def test_the_body_of_an_enum_constant_has_members_of_its_own():
+    text = (
+        "enum State {\n  A { void run() { go(); stop(); } void go() {} },\n  B { void go() {} };\n  void stop() {}\n}\n"
+    )
+    assert Snapshot({"State.java": text}).resolve("State.java", "go") == ["State.java State.A.go scope"]
+    assert Snapshot({"State.java": text}).resolve("State.java", "stop") == ["State.java State.stop scope"]
+
+
+@pytest.mark.parametrize(("path", "confidence"), [("src/run.py", 0.1), ("tests/test_run.py", 0.7)])
+def test_the_only_definition_with_a_name_is_seldom_meant_outside_of_tests_if_it_is_in_a_test(path, confidence):
+    fake = "class Fake:\n    def ring(self):\n        pass\n"
+    snapshot = Snapshot({"tests/test_shop.py": fake, path: "def run(any):\n    any.ring()\n"})
+    assert [found.confidence for found in snapshot.candidates(path, "ring")] == [confidence]

@@ -154,3 +154,8 @@ def test_components_of_jsx_are_called(referred):
 def test_broken_sources_are_read_as_far_as_they_go(read, text):
     for path in ("a.ts", "a.tsx", "a.js"):
         assert read(path, text) is not None
+
+
+def test_an_awaited_call_with_type_arguments_is_a_call(referred):
+    text = "import {a} from './m';\nasync function f() {\n  await a<Item>();\n  await a.b<Item>(1);\n}\n"
+    assert referred("src/f.ts", text, "call") == ["import ./src/m a", "import ./src/m a.b"]

@@ -1,5 +1,7 @@
 """What a Java or Kotlin file says about its names."""
 
+import pytest
+
 JAVA = """
 package com.acme.shop;
 
@@ -71,6 +73,28 @@ def test_calls_say_how_many_arguments_they_have(read):
     calls = [found for found in read("src/Shop.java", JAVA).references if found.kind == "call"]
     assert {(found.name, found.arguments) for found in calls} >= {("load", 1), ("refresh", 0)}
     assert [found.arguments for found in calls if found.name == "pay"] == [0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "types"),
+    [
+        ("1, 2L, 0.5, 'x', \"x\", true", ("int", "long", "double", "char", "String", "boolean")),
+        ("null, x -> x, this::run, Shop.class", ("null", "->", "->", "Class")),
+        ("new java.util.ArrayList<String>(), (Item) null", ("ArrayList", "Item")),
+        ("count, names, list, rest, own()", ("int", "String[]", "List", "Item[]", "byte")),
+        ("evident, unknown, list.get(0)", ()),
+        ("unknown, 1", ("", "int")),
+        ("1, 2, 3, 4, 5, 6, 7", ("int",) * 6),
+        ("", ()),
+    ],
+)
+def test_calls_say_the_types_of_their_arguments_as_far_as_the_file_shows(read, arguments, types):
+    text = (
+        "class Shop {\n  int count;\n  byte own() { return 1; }\n"
+        "  void run(String[] names, List<Item> list, Item... rest) {\n"
+        f"    var evident = make();\n    pay({arguments});\n  }}\n}}\n"
+    )
+    assert [found.argument_types for found in read("Shop.java", text).references if found.name == "pay"] == [types]
 
 
 KOTLIN = """

@@ -113,6 +113,52 @@ def test_local_names_hide_others_and_are_no_references(referred):
     assert referred("a.py", text, "call") == []
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "x = LIMIT", "x += LIMIT", "x < LIMIT", "x and LIMIT", "not LIMIT", "-LIMIT", "x * LIMIT", "(LIMIT)", "[LIMIT]",
+        "{LIMIT}", "{LIMIT: x}", "x[LIMIT]", "x[LIMIT:]", "f'{LIMIT}'", "x if LIMIT else x", "(lambda: LIMIT)",
+        "[x for x in LIMIT]", "[LIMIT for x in x]", "[x for x in x if LIMIT]", "return LIMIT, x", "return LIMIT",
+        "yield LIMIT", "await LIMIT", "assert LIMIT", "for y in LIMIT: pass", "while LIMIT: pass", "if LIMIT: pass",
+        "with LIMIT: pass", "with LIMIT as y: pass", "f(*LIMIT)", "f(y=LIMIT)", "def f(x=LIMIT): pass", "LIMIT.real",
+    ],
+)  # fmt: skip
+def test_a_name_that_is_read_is_mentioned(referred, use):
+    assert referred("a.py", f"LIMIT = 1\nasync def run(x):\n    {use}\n", "mention")[0] == "scope LIMIT"
+
+
+def test_an_attribute_that_is_read_is_mentioned_as_a_member_of_what_the_file_shows(referred):
+    text = "class A:\n    def run(self, other: 'A', any):\n        self.size < other.size.real or any.size\n"
+    assert referred("a.py", text, "mention") == ["scope A.size", "scope A.size", "scope A.size.real"]
+
+
+def test_the_name_of_an_argument_is_no_reference(referred):
+    assert referred("a.py", "LIMIT = 1\ndef run(x):\n    run(LIMIT=x)\n", "mention") == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if x:\n    LIMIT = 1",
+        "if x:\n    pass\nelif y:\n    LIMIT = 1",
+        "if x:\n    pass\nelse:\n    LIMIT = 1",
+        "try:\n    LIMIT = 1\nexcept E:\n    pass",
+        "try:\n    pass\nexcept E:\n    LIMIT = 1",
+        "try:\n    pass\nexcept E:\n    pass\nelse:\n    LIMIT = 1",
+        "with x:\n    LIMIT = 1",
+    ],
+)
+def test_a_name_that_a_module_sets_in_a_block_is_a_definition(defined, block):
+    assert defined("a.py", block + "\n") == {"LIMIT": "variable"}
+    inside = "def f():\n    " + block.replace("\n", "\n    ")
+    assert defined("a.py", inside + "\n") == {"f": "function"}
+
+
+def test_attributes_that_are_set_together_are_members(defined):
+    text = "class A:\n    def f(self, x):\n        self.a, x.no = x\n        (self.b, self.c) = x\n"
+    assert set(defined("a.py", text)) == {"A", "A.f", "A.a", "A.b", "A.c"}
+
+
 def test_the_result_of_a_call_goes_to_who_returns_or_takes_it(read):
     text = "def f(x): ...\ndef g(): ...\ndef h():\n    f(g())\n    return g()\n"
     flows = [found for found in read("a.py", text).references if found.kind == "data_flow"]
