@@ -19,7 +19,7 @@ def with_links(piece: Piece, source: SourceFile, text: SourceText) -> Piece:
     sections = _sections(piece, text) if piece.qualified and piece.kind == "section" else ()
     links = links_in(text.between(piece.start, piece.end), source.language, source.path, piece.start + 1)
     if sections:
-        links = [replace(link, within=sections[0].path) for link in links]
+        links = [link._replace(within=sections[0].path) for link in links]
     symbols = Symbols(sections, tuple(links))
     names = dict.fromkeys((*piece.references, *(link.name for link in links)))
     return replace(piece, references=tuple(names), symbols=defined_names(symbols), relations=encode(symbols))

@@ -78,7 +78,8 @@ def captured_references(
             target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
             if target is not None and (kind != "mention" or target.origin in _KNOWN):
                 line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
-                count, types = None, ()
+                count: int | None = None
+                types: tuple[str, ...] = ()
                 if kind == "call" and expressions.rules.has_overloads:
                     call = expressions.known(node)
                     count, types = read_arguments(node, call, expressions.rules, data, resolution)

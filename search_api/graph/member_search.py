@@ -68,7 +68,7 @@ class MemberSearch:
         for alias in aliases:
             source = alias.symbol.definition.type
             if source is not None and depth <= MAX_DEPTH:
-                behind = self._find(replace(source, names=(*source.names, *names)), alias.symbol.place, depth + 1)
+                behind = self._find(source._replace(names=(*source.names, *names)), alias.symbol.place, depth + 1)
                 found += [replace(item, confidence=min(item.confidence, alias.confidence)) for item in behind]
         return found
 

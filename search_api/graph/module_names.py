@@ -1,7 +1,6 @@
 """Finds what names of a module mean: its definitions, the names that it passes on, or its file."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.candidates import CONFIDENCE, MAX_DEPTH, Resolved, TargetSearch, ends_alike
@@ -33,7 +32,7 @@ class ModuleNames:
     def find(self, target: Target, place: FilePlace, depth: int) -> list[Resolved]:
         """Return what a target in a module, or in one of several, means."""
         for module, names in readings(place.family, target.module, target.names):
-            found = self._in_one_module(replace(target, module=module, names=names), place, depth)
+            found = self._in_one_module(target._replace(module=module, names=names), place, depth)
             if found or not self._table.has_read(names[:1]):
                 return found
         return []
@@ -96,7 +95,7 @@ class ModuleNames:
         if depth > MAX_DEPTH:
             return []
         for source, at in self._stars_of(target.module, place):
-            found = self._find(replace(source, names=target.names), at, depth + 1)
+            found = self._find(source._replace(names=target.names), at, depth + 1)
             if found:
                 return found
         return []

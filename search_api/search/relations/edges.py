@@ -1,7 +1,7 @@
 """The edges around a symbol, found breadth first."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
 from codequarry.search_api.graph.candidates import Resolved
@@ -118,7 +118,7 @@ class _Walk:
         """Return the functions that are given the result of what references mean, as an argument."""
         given = {one: one.reference.into for one in written if one.reference.into is not None}
         asked = [
-            WrittenReference(one.place, replace(one.reference, target=into, into=None)) for one, into in given.items()
+            WrittenReference(one.place, one.reference._replace(target=into, into=None)) for one, into in given.items()
         ]
         sure = map(self._sure, self.reader.resolve(asked))
         return {one: best.symbol for one, best in zip(given, sure, strict=True) if best is not None}
