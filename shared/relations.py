@@ -15,6 +15,9 @@ ReferenceKind = Literal["call", "import", "inherits", "implements", "type", "dec
 REFERENCE_KINDS: tuple[ReferenceKind, ...] = (
     "call", "import", "inherits", "implements", "type", "decorates", "link", "data_flow", "mention",
 )  # fmt: skip
+EdgeKind = ReferenceKind | Literal["co_change"]
+EDGE_KINDS: tuple[EdgeKind, ...] = (*REFERENCE_KINDS, "co_change")
+"""The kinds of edges: besides references, files that changed in the same commits."""
 TargetOrigin = Literal["scope", "import", "package", "name"]
 """Where the first name of a target comes from: this file, an import, the file's own package, or nowhere known."""
 

@@ -24,7 +24,10 @@ from codequarry.cli.terminal.console import write_answer
 SymbolArgument = Annotated[str, typer.Argument(metavar="NAME", help="An exact name: load, or Store.load.")]
 Depth = Annotated[int, typer.Option("--depth", "-d", min=1, max=5, metavar="N", help="How many edges to follow.")]
 Confidence = Annotated[
-    float, typer.Option("--min-confidence", min=0, max=1, metavar="C", help="Leave out edges that are less sure.")
+    float | None,
+    typer.Option(
+        "--min-confidence", min=0, max=1, metavar="C", help="Leave out edges that are less sure (0.3; co_change 0)."
+    ),
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, metavar="N", help="At most N edges.")]
 PageCursor = Annotated[str | None, typer.Option("--cursor", metavar="CURSOR", help="Continue after an earlier answer.")]
@@ -51,7 +54,7 @@ def _command(direction: str, kinds: tuple[str, ...], about: str) -> Callable[...
         pull: Pull = None,
         workspace: Workspace = None,
         depth: Depth = 1,
-        min_confidence: Confidence = 0.3,
+        min_confidence: Confidence = None,
         limit: Limit = 100,
         cursor: PageCursor = None,
         as_json: Json = False,
@@ -76,12 +79,14 @@ def refs(
     pull: Pull = None,
     workspace: Workspace = None,
     depth: Depth = 1,
-    min_confidence: Confidence = 0.3,
+    min_confidence: Confidence = None,
     limit: Limit = 100,
     cursor: PageCursor = None,
     as_json: Json = False,
 ) -> None:
     """Show the places that refer to a symbol: calls, imports, types, subclasses, decorators, mentions.
+
+    With --kind co_change, the files that changed in the same commits as the file, or as the file of the symbol.
 
     The default branch of each repository is asked unless you name another version. Each edge has a place, a kind, and
     how sure it is that this symbol is meant (from 0 to 1).
@@ -105,7 +110,7 @@ def _run(
     direction: str,
     kinds: tuple[str, ...],
     depth: int,
-    min_confidence: float,
+    min_confidence: float | None,
     limit: int,
     cursor: str | None,
     as_json: bool,

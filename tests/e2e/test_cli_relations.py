@@ -67,6 +67,19 @@ def test_refs_of_some_kinds_as_json(place: Any) -> None:
     assert nothing.code == 0 and "no edge of main" in nothing.err
 
 
+def test_files_that_changed_together(new_workspace: Callable[[], Any]) -> None:
+    place = new_workspace()
+    repository = place.indexed("shop", {"pay.py": "def pay():\n    return 1\n", "till.py": "x = 1\n"})
+    repository.commit({"pay.py": "def pay():\n    return 2\n", "till.py": "x = 2\n"})
+    repository.commit({"pay.py": "def pay():\n    return 3\n"})
+    assert place.run("index", repository.folder).code == 0
+    shown = place.run("refs", "pay", "--kind", "co_change")
+    assert shown.out.splitlines() == ["shop  pay.py", "└─ till.py  co_change  2 commits, share 1.00"]
+    (edge,) = place.run("refs", "till.py", "--kind", "co_change", "--json").json["edges"]
+    assert (edge["from"]["path"], edge["to"]["path"], edge["commits"]) == ("pay.py", "till.py", 2)
+    assert edge["confidence"] == pytest.approx(0.667)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

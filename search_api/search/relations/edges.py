@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
 from codequarry.search_api.graph.candidates import Resolved
-from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference
+from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference, whole_file
 from codequarry.search_api.query.relations_request import GraphRequest
 from codequarry.search_api.search.cursor import digest
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.pages import Page
+from codequarry.search_api.search.relations.co_changes import CoChange, CoChanges
 from codequarry.search_api.search.relations.defined_symbols import is_named
 from codequarry.search_api.search.relations.symbol_reader import SymbolReader
 from codequarry.shared.relations import UNKNOWN
@@ -30,7 +31,8 @@ def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
     query = digest("graph", named, values, edges, request.limit)
     page = Page.located(engine, request.selection, request.cursor, query, request.limit)
     page.require_one_version()
-    walk = _Walk(SymbolReader(engine.store, page.found.scope.snapshot), request)
+    snapshot = page.found.scope.snapshot
+    walk = _Walk(SymbolReader(engine.store, snapshot), CoChanges(engine.store, snapshot), request)
     found = walk.edges()
     shown, cursor = page.cut(found)
     repos = {end.repo for edge in shown for end in (edge.source, edge.to) if end is not None}
@@ -42,6 +44,7 @@ class _Walk:
     """A walk from the symbols asked for; each symbol is followed once."""
 
     reader: SymbolReader
+    co_changes: CoChanges
     request: GraphRequest
     _seen: set[DefinedSymbol] = field(default_factory=set)
 
@@ -54,6 +57,8 @@ class _Walk:
             if not frontier:
                 break
             level: dict[Edge, DefinedSymbol | None] = {}
+            if self.request.asks_for("co_change"):
+                level.update(self._changed_together(frontier, depth))
             if self.request.direction in {"in", "both"}:
                 level.update(self._incoming(frontier, depth))
             if self.request.direction in {"out", "both"}:
@@ -70,8 +75,23 @@ class _Walk:
         if self.request.file is not None:
             return self.reader.files(self.request.file)
         if name is None:
-            return self.reader.of_chunk(self.request.chunk_id or "")
+            return self.reader.of_chunk(self.request.chunk_id or "", or_file=self.request.asks_for("co_change"))
         return [symbol for symbol in self.reader.definitions([name.last]) if is_named(symbol, name)]
+
+    def _changed_together(
+        self, symbols: Sequence[DefinedSymbol], depth: int
+    ) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        """Yield the edges between the files of symbols and the files that changed along with them."""
+        places = list(dict.fromkeys(symbol.place for symbol in symbols))
+        if self.request.direction == "in":
+            pairs = self.co_changes.to_files(places, self.request.selection.filters)
+        else:
+            # Each pair once: with "both", the edge back says the same.
+            pairs = self.co_changes.from_files(places)
+        for pair in pairs:
+            if pair.share >= (self.request.min_confidence or 0.0):
+                far = pair.source if self.request.direction == "in" else pair.to
+                yield _edge_of_files(pair, depth), whole_file(far)
 
     def _incoming(self, targets: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         wanted = set(targets)
@@ -85,7 +105,7 @@ class _Walk:
             meant = next((found for found in meanings if found.confidence == best and found.symbol in wanted), None)
             is_given = one.reference.into is not None
             source = takers.get(one) if is_given else sources.get((one.place, one.reference.within))
-            if meant is not None and best >= self.request.min_confidence and (source is not None or not is_given):
+            if meant is not None and best >= self.request.least_sure and (source is not None or not is_given):
                 yield _edge(one, meant, depth, source), source
 
     def _outgoing(self, symbols: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
@@ -104,7 +124,7 @@ class _Walk:
 
     def _given(self, takers: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         """Yield the edges from symbols to those whose result they are given as an argument."""
-        if self.request.kinds and "data_flow" not in self.request.kinds:
+        if not self.request.asks_for("data_flow"):
             return
         wanted, names = set(takers), {taker.definition.name for taker in takers}
         written = self.reader.references_to(names, self.request.selection.filters, of_taker=True)
@@ -125,7 +145,7 @@ class _Walk:
 
     def _sure(self, meanings: Sequence[Resolved]) -> Resolved | None:
         """Return the surest meaning if it is as sure as asked."""
-        return meanings[0] if meanings and meanings[0].confidence >= self.request.min_confidence else None
+        return meanings[0] if meanings and meanings[0].confidence >= self.request.least_sure else None
 
     def _sources(self, written: Iterable[WrittenReference]) -> dict[tuple[FilePlace, tuple[str, ...]], DefinedSymbol]:
         """Return the definitions that references stand in, if another level follows."""
@@ -135,7 +155,7 @@ class _Walk:
         return {(symbol.place, symbol.path): symbol for symbol in self.reader.definitions(names)}
 
     def _is_asked(self, one: WrittenReference) -> bool:
-        return not self.request.kinds or one.reference.kind in self.request.kinds
+        return self.request.asks_for(one.reference.kind)
 
 
 def _edge(one: WrittenReference, meant: Resolved | None, depth: int, taker: DefinedSymbol | None = None) -> Edge:
@@ -151,6 +171,20 @@ def _edge(one: WrittenReference, meant: Resolved | None, depth: int, taker: Defi
         confidence=round(meant.confidence, _CONFIDENCE_DIGITS) if meant else 0.0,
         found_by=meant.found_by if meant else None,
         depth=depth,
+    )
+
+
+def _edge_of_files(pair: CoChange, depth: int) -> Edge:
+    return Edge(
+        kind="co_change",
+        source=_end(whole_file(pair.source)),
+        to=_end(whole_file(pair.to)),
+        via=None,
+        name=pair.to.path,
+        confidence=round(pair.share, _CONFIDENCE_DIGITS),
+        found_by="history",
+        depth=depth,
+        commits=pair.commits,
     )
 
 
@@ -178,5 +212,7 @@ def _written_name(names: Sequence[str]) -> str:
     return ".".join(name for name in names if name != UNKNOWN)
 
 
-def _order(edge: Edge) -> tuple[str, str, int, str]:
-    return edge.source.repo, edge.source.path, edge.source.line, edge.kind
+def _order(edge: Edge) -> tuple[str, str, int, str, float]:
+    """Return the order of edges by place; of the files that changed with a file, the most frequent is first."""
+    share = -edge.confidence if edge.kind == "co_change" else 0.0
+    return edge.source.repo, edge.source.path, edge.source.line, edge.kind, share

@@ -55,10 +55,11 @@ class SymbolReader:
         self._define(names)
         return [found for name in dict.fromkeys(names) for found in self._table.named(name)]
 
-    def of_chunk(self, chunk_id: str) -> list[DefinedSymbol]:
-        """Return the definitions in a chunk."""
+    def of_chunk(self, chunk_id: str, *, or_file: bool = False) -> list[DefinedSymbol]:
+        """Return the definitions in a chunk; with ``or_file``, the file of a chunk that has none."""
         chunks = self._store.find(self._snapshot, Filters((("id", (chunk_id,)),)), 1)
-        return [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
+        found = [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
+        return found or [whole_file(place_of(chunk)) for chunk in chunks if or_file]
 
     def files(self, path: str) -> list[DefinedSymbol]:
         """Return the files at a path, or with a name without a folder at any depth."""
