@@ -21,6 +21,9 @@ EDGE_KINDS: tuple[EdgeKind, ...] = (*REFERENCE_KINDS, "co_change")
 TargetOrigin = Literal["scope", "import", "package", "name"]
 """Where the first name of a target comes from: this file, an import, the file's own package, or nowhere known."""
 
+KNOWN_ORIGINS: frozenset[TargetOrigin] = frozenset({"scope", "import", "package"})
+"""The origins of targets of which the file shows what they mean, not only what they are called."""
+
 SUPER = "^"
 """Among the names of a target: the types that the type before it inherits from."""
 OWN_TYPE = "="

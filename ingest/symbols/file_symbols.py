@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.data_flow import data_flows
 from codequarry.ingest.symbols.file_definitions import (
     DefinitionFacts,
     NamedNode,
@@ -19,7 +20,6 @@ from codequarry.ingest.symbols.file_references import (
     Captures,
     Expressions,
     captured_references,
-    data_flows,
     import_references,
 )
 from codequarry.ingest.symbols.name_resolution import NameResolution
@@ -76,7 +76,7 @@ def read_names(
     expressions = Expressions(captures, rules)
     references = captured_references(captures, expressions, data, resolution, defined_at)
     references += import_references(imports, scopes)
-    references += data_flows(captures, expressions, data, resolution)
+    references += data_flows(captures, rules, data, resolution, references)
     references.sort(key=lambda item: item[0])
     return FileNames(tuple(definitions[:MAX_DEFINITIONS]), tuple(references[:MAX_REFERENCES]))
 
@@ -105,7 +105,9 @@ def _scopes(named: Sequence[NamedNode], captures: Captures, rules: NamingRules, 
                 )
     for node in captures.get("container", ()):
         scopes.append(Scope(node.start_byte, node.end_byte, rules.container_of(node, data), of_members=True))
-    scopes += [Scope(node.start_byte, node.end_byte, (), of_members=False) for node in captures.get("scope", ())]
+    for node in captures.get("scope", ()):
+        is_lambda = node.type in rules.lambdas
+        scopes.append(Scope(node.start_byte, node.end_byte, (), of_members=False, is_lambda=is_lambda))
     tree = ScopeTree(scopes, len(data))
     for scope in tree.nested:
         if scope.parent is not None:

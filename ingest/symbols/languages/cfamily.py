@@ -5,7 +5,14 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.cfamily_types import MAX_DECLARATORS, SPECIFIERS, expression_names, type_of
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
+from codequarry.ingest.symbols.naming_rules import (
+    DefinitionKind,
+    ImportedName,
+    NameChain,
+    NamingRules,
+    data_flow_query,
+    words,
+)
 from codequarry.ingest.symbols.nodes import first_named, node_text
 
 _QUERY = """
@@ -49,9 +56,19 @@ _QUERY = """
 (subscript_expression argument: (identifier) @mention)
 (conditional_expression (identifier) @mention)
 (case_statement value: (identifier) @mention)
-(return_statement (call_expression function: (identifier) @returned))
-(argument_list (call_expression function: (identifier) @argument))
 """
+_DATA_FLOW = data_flow_query(
+    "(call_expression function: [(identifier) @name (field_expression field: (field_identifier) @name)])",
+    returned=["(return_statement CALL)"],
+    arguments=["(argument_list CALL)"],
+)
+_CPP_DATA_FLOW = data_flow_query(
+    """(call_expression function: [(qualified_identifier name: (identifier) @name)
+      (template_function name: (identifier) @name)])""",
+    "(new_expression type: (type_identifier) @name)",
+    returned=["(return_statement CALL)"],
+    arguments=["(argument_list CALL)"],
+)
 _CPP_QUERY = """
 (qualified_identifier) @qualified
 (function_declarator declarator: (qualified_identifier name: (qualified_identifier
@@ -178,7 +195,7 @@ _BUILTINS = words(
 )
 
 C_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions=_DEFINITIONS,
     kind_of=_kind_of,
     names_of=expression_names,
@@ -193,7 +210,8 @@ C_NAMES = NamingRules(
 )
 CPP_NAMES = replace(
     C_NAMES,
-    query=_QUERY + _CPP_QUERY,
+    query=C_NAMES.query + _CPP_QUERY + _CPP_DATA_FLOW,
+    lambdas=frozenset({"lambda_expression"}),
     qualifies_members=False,
     sees_members=True,
     self_names=frozenset({"this"}),

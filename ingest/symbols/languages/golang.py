@@ -5,7 +5,14 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.golang_types import INNER, expression_names, type_of
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
+from codequarry.ingest.symbols.naming_rules import (
+    DefinitionKind,
+    ImportedName,
+    NameChain,
+    NamingRules,
+    data_flow_query,
+    words,
+)
 from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
 from codequarry.shared.go_packages import go_package_name
 
@@ -46,11 +53,12 @@ _QUERY = """
 (range_clause right: (identifier) @mention)
 (literal_element (identifier) @mention)
 (const_spec type: (type_identifier) @type)
-(return_statement (expression_list (call_expression
-  function: [(identifier) @returned (selector_expression field: (field_identifier) @returned)])))
-(argument_list (call_expression
-  function: [(identifier) @argument (selector_expression field: (field_identifier) @argument)]))
 """
+_DATA_FLOW = data_flow_query(
+    "(call_expression function: [(identifier) @name (selector_expression field: (field_identifier) @name)])",
+    returned=["(return_statement (expression_list CALL))"],
+    arguments=["(argument_list CALL)"],
+)
 
 _BUILTIN_TYPES = words(
     "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune",
@@ -120,7 +128,7 @@ _TYPES = {
 }
 
 GO_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "package_clause": DefinitionKind("package", "block", binds=False),
         "function_declaration": DefinitionKind("function", "function", has_locals=True),
@@ -140,6 +148,7 @@ GO_NAMES = NamingRules(
     imports=_imports,
     own_module=_own_module,
     call_lists=frozenset({"argument_list"}),
+    lambdas=frozenset({"func_literal"}),
     qualifies_members=True,
     sees_package=True,
     builtins=_BUILTINS,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, data_flow_query
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
@@ -25,6 +25,15 @@ _QUERY = """
 (member_access_expression name: (name) @mention)
 (class_constant_access_expression (name) (name) @mention)
 """
+_DATA_FLOW = data_flow_query(
+    "(function_call_expression function: [(name) @name (qualified_name (name) @name)])",
+    "(member_call_expression name: (name) @name)",
+    "(nullsafe_member_call_expression name: (name) @name)",
+    "(scoped_call_expression name: (name) @name)",
+    "(object_creation_expression [(name) @name (qualified_name (name) @name)])",
+    returned=["(return_statement CALL)"],
+    arguments=["(argument CALL)"],
+)
 
 _CLASS = DefinitionKind("class", "class", has_members=True)
 _FIELD = DefinitionKind("property", "block")
@@ -112,7 +121,7 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
 
 
 PHP_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "class_declaration": _CLASS,
         "interface_declaration": DefinitionKind("interface", "interface", has_members=True),
@@ -131,6 +140,8 @@ PHP_NAMES = NamingRules(
     imports=_imports,
     # A function that the namespace does not have is one of the global namespace.
     own_module=lambda path, package: f"{package}|" if package else "",
+    call_lists=frozenset({"arguments"}),
+    lambdas=frozenset({"anonymous_function", "arrow_function"}),
     self_names=frozenset({"$this", "self", "static"}),
     super_names=frozenset({"parent"}),
     sees_package=True,

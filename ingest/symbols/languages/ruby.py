@@ -2,7 +2,7 @@
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, data_flow_query, words
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
@@ -24,6 +24,16 @@ _QUERY = """
 (call receiver: (identifier) @mention)
 (argument_list (identifier) @mention)
 """
+_DATA_FLOW = data_flow_query(
+    "(call method: (identifier) @name)",
+    returned=[
+        "(return (argument_list CALL))",
+        # The last statement of a method is its result.
+        "(method body: (body_statement [CALL (identifier) @returned] .))",
+        "(singleton_method body: (body_statement [CALL (identifier) @returned] .))",
+    ],
+    arguments=["(argument_list [CALL (pair value: CALL)])"],
+)
 
 _CLASS = DefinitionKind("class", "class", has_members=True)
 _METHOD = DefinitionKind("method", "method", has_locals=True)
@@ -101,7 +111,7 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
 
 
 RUBY_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "class": _CLASS,
         "module": DefinitionKind("module", "class", has_members=True),
@@ -116,6 +126,8 @@ RUBY_NAMES = NamingRules(
     expression_of=_expression_of,
     type_of=_type_of,
     owner_of=_owner_of,
+    call_lists=frozenset({"argument_list"}),
+    lambdas=frozenset({"lambda"}),
     self_names=frozenset({"self"}),
     sees_members=True,
     runtime=words("String Array Hash Integer Float Symbol Kernel File Dir IO Time Object Class Module"),

@@ -13,7 +13,7 @@ from codequarry.ingest.symbols.languages.rust_modules import (
     passed_on,
     written_module,
 )
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, data_flow_query, words
 from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
 from codequarry.shared.relations import UNKNOWN, ReferenceKind
 
@@ -62,16 +62,13 @@ _QUERY = """
 (or_pattern (identifier) @mention)
 (index_expression (identifier) @mention)
 (macro_invocation (token_tree) @tokens)
-(block (call_expression
-  function: [(identifier) @returned (scoped_identifier name: (identifier) @returned)
-    (field_expression field: (field_identifier) @returned)]) .)
-(return_expression (call_expression
-  function: [(identifier) @returned (scoped_identifier name: (identifier) @returned)
-    (field_expression field: (field_identifier) @returned)]))
-(arguments (call_expression
-  function: [(identifier) @argument (scoped_identifier name: (identifier) @argument)
-    (field_expression field: (field_identifier) @argument)]))
 """
+_DATA_FLOW = data_flow_query(
+    """(call_expression function: [(identifier) @name (scoped_identifier name: (identifier) @name)
+      (field_expression field: (field_identifier) @name)])""",
+    returned=["(block [CALL (try_expression CALL)] .)", "(return_expression [CALL (try_expression CALL)])"],
+    arguments=["(arguments [CALL (try_expression CALL) (reference_expression value: CALL)])"],
+)
 
 # Types that behave like the type inside, and functions that return their argument in one of them.
 _TRANSPARENT = words(
@@ -332,7 +329,7 @@ def _in_tokens(node: Node, data: bytes) -> Iterator[tuple[ReferenceKind, int, Na
 
 
 RUST_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "function_item": DefinitionKind("function", "function", has_locals=True),
         "function_signature_item": DefinitionKind("function", "function", has_locals=True),
@@ -361,6 +358,7 @@ RUST_NAMES = NamingRules(
     written_module=written_module,
     own_module=own_module,
     call_lists=frozenset({"arguments"}),
+    lambdas=frozenset({"closure_expression"}),
     qualifies_members=True,
     self_names=frozenset({"self", "Self"}),
     builtins=words(
