@@ -28,6 +28,11 @@ SUPER = "^"
 """Among the names of a target: the types that the type before it inherits from."""
 OWN_TYPE = "="
 """Before a module of a target: the path of the type around the place, of which the first name may be a member."""
+IMPORTED_FILE = "file:"
+"""Before the module of an import that names a file: paths that it may have, the likeliest first, separated by ``|``.
+
+A path that begins with ``**/`` may lie in any folder of the repository.
+"""
 UNKNOWN = "?"
 """As the first name of a target: an expression whose type the file does not show."""
 

@@ -1,6 +1,7 @@
 """`codequarry refs`, `callers`, `callees`, `parents` and `children`: the neighbours of a symbol."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -35,6 +36,8 @@ Kinds = Annotated[
     Names, typer.Option("--kind", metavar="KIND", help="Only edges of this kind, such as call (repeatable).")
 ]
 
+# A file also has its imports as parents, and what imports it as children.
+_TYPES = ("inherits", "implements")
 _VERSIONS = """The default branch of each repository is asked unless you name another version. Each edge has a place, a
 kind, and how sure it is that this symbol is meant (from 0 to 1)."""
 
@@ -99,8 +102,12 @@ callers = _command(
     "in", ("call", "decorates", "link"), "Show what calls a function, method or class, or links to a file."
 )
 callees = _command("out", ("call", "link"), "Show what a function, method or class calls, or what a file links to.")
-parents = _command("out", ("inherits", "implements"), "Show the types that a type inherits from or implements.")
-children = _command("in", ("inherits", "implements"), "Show the types that inherit from a type or implement it.")
+parents = _command(
+    "out", _TYPES, "Show the types that a type inherits from or implements, or for a file, also what it imports."
+)
+children = _command(
+    "in", _TYPES, "Show the types that inherit from a type or implement it, or for a file, the imports of it."
+)
 
 
 def _run(
@@ -130,6 +137,8 @@ def _run(
             limit=limit,
             cursor=cursor,
         )
+        if kinds == _TYPES and request.file is not None:
+            request = replace(request, kinds=(*request.kinds, "import"))
         engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
         answer = find_edges(engine, request)
     if as_json:

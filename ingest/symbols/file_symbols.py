@@ -22,6 +22,7 @@ from codequarry.ingest.symbols.file_references import (
     captured_references,
     import_references,
 )
+from codequarry.ingest.symbols.imported_files import file_imports, without_files
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import ImportedName, NamingRules
 from codequarry.ingest.symbols.nodes import node_text
@@ -75,7 +76,9 @@ def read_names(
     defined_at = {found.at for found in named}
     expressions = Expressions(captures, rules)
     references = captured_references(captures, expressions, data, resolution, defined_at)
-    references += import_references(imports, scopes)
+    files = list(file_imports(importing, rules, data, path, scopes))
+    references += files
+    references += import_references(without_files(imports, files), scopes)
     references += data_flows(captures, rules, data, resolution, references)
     references.sort(key=lambda item: item[0])
     return FileNames(tuple(definitions[:MAX_DEFINITIONS]), tuple(references[:MAX_REFERENCES]))

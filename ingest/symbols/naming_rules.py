@@ -126,6 +126,11 @@ class NamingRules:
     container_of: Callable[[Node, bytes], NameChain] = no_names
     """Returns the names of a ``@container``."""
     imports: Callable[[Node, bytes], list[ImportedName]] = lambda node, data: []
+    files_of: Callable[[Node, bytes, str], Sequence[str]] = lambda node, data, path: ()
+    """Returns the paths that the file of an import may have, given the importing file's path; none if it names none.
+
+    They are as in ``IMPORTED_FILE``.
+    """
     passed_on: Callable[[Node, bytes], list[PassedOnName]] = lambda node, data: []
     """Returns what a ``@passed_on`` exports under another name, or from another module."""
     module_of: Callable[[str, str], str] = lambda module, path: module

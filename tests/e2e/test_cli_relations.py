@@ -58,6 +58,13 @@ def test_callees_name_what_is_defined_elsewhere(place: Any) -> None:
 def test_parents_and_children(place: Any) -> None:
     assert "src/base.py:1  Base  inherits" in place.run("parents", "Store").out
     assert "src/store.py:4  Store  inherits" in place.run("children", "Base").out
+    assert "(top of the file)  import" not in place.run("children", "Base").out
+
+
+def test_files_have_their_imports_as_parents_and_children(place: Any) -> None:
+    assert "src/base.py:1  Base  import" in place.run("parents", "src/store.py").out
+    shown = place.run("children", "src/base.py").out
+    assert "src/store.py:1  (top of the file)  import" in shown and "src/store.py:4  Store  inherits" not in shown
 
 
 def test_refs_of_some_kinds_as_json(place: Any) -> None:

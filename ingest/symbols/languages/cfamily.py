@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.imported_files import in_any_folder, joined_path
 from codequarry.ingest.symbols.languages.cfamily_types import MAX_DECLARATORS, SPECIFIERS, expression_names, type_of
 from codequarry.ingest.symbols.naming_rules import (
     DefinitionKind,
@@ -161,12 +162,30 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
     return [ImportedName("*", node_text(path, data).strip('<>"'))] if path is not None else []
 
 
+def _files_of(node: Node, data: bytes, path: str) -> list[str]:
+    """Return where an included file may be: beside the including file if it is quoted, or in a folder for includes."""
+    named = node.child_by_field_name("path")
+    text = node_text(named, data) if named is not None else ""
+    if text.startswith('"'):
+        written = text.strip('"')
+        return [joined_path(path.rpartition("/")[0], written), in_any_folder(written)]
+    written = text.strip("<>")
+    if not text.startswith("<"):
+        return []
+    if "/" in written:
+        return [in_any_folder(written)]
+    # Most are headers of the system, and a file of the same name in another folder is not meant.
+    return [written, f"src/{written}", *(in_any_folder(f"{folder}/{written}") for folder in _INCLUDED)]
+
+
 def _module_of(module: str, path: str) -> str:
     """Return the path of an included file without steps up, because the folders to look in are not known."""
     parts = [part for part in module.split("/") if part not in {"", ".", ".."}]
     return "/".join(parts)
 
 
+# Folders that compilers are told to look in.
+_INCLUDED = ("include", "includes", "inc")
 _FUNCTION = DefinitionKind("function", "function", has_locals=True)
 _PROTOTYPE = DefinitionKind("prototype", "function")
 _DEFINITIONS = {
@@ -202,6 +221,7 @@ C_NAMES = NamingRules(
     type_of=type_of,
     owner_of=_owner_of,
     imports=_imports,
+    files_of=_files_of,
     module_of=_module_of,
     call_lists=frozenset({"argument_list"}),
     qualifies_members=True,

@@ -7,6 +7,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.rust_modules import (
     MODULE_WORDS,
+    files_of,
     imports,
     module_of,
     own_module,
@@ -352,6 +353,7 @@ RUST_NAMES = NamingRules(
     container_of=_container_of,
     in_tokens=_in_tokens,
     imports=imports,
+    files_of=files_of,
     passed_on=passed_on,
     module_of=module_of,
     module_words=MODULE_WORDS,

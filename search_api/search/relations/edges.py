@@ -1,23 +1,23 @@
 """The edges around a symbol, found breadth first."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
+from codequarry.search_api.answers.relations import Edge, Edges
 from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference, whole_file
 from codequarry.search_api.query.relations_request import GraphRequest
 from codequarry.search_api.search.cursor import digest
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.pages import Page
-from codequarry.search_api.search.relations.co_changes import CoChange, CoChanges
+from codequarry.search_api.search.relations.co_changes import CoChanges
 from codequarry.search_api.search.relations.defined_symbols import is_named
+from codequarry.search_api.search.relations.edge_answers import edge_of, edge_of_files, edge_order, referring_names
 from codequarry.search_api.search.relations.symbol_reader import SymbolReader
-from codequarry.shared.relations import UNKNOWN
+from codequarry.shared.errors import UsageError
 
 # Beyond the first level, only this many symbols are followed; more than this nobody reads.
 MAX_FOLLOWED = 300
-_CONFIDENCE_DIGITS = 3
 
 
 def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
@@ -64,7 +64,7 @@ class _Walk:
             if self.request.direction in {"out", "both"}:
                 level.update(self._outgoing(frontier, depth))
                 level.update(self._given(frontier, depth))
-            found += sorted(level, key=_order)
+            found += sorted(level, key=edge_order)
             new = dict.fromkeys(symbol for symbol in level.values() if symbol is not None)
             frontier = [symbol for symbol in new if symbol not in self._seen][:MAX_FOLLOWED]
             self._seen.update(frontier)
@@ -91,22 +91,49 @@ class _Walk:
         for pair in pairs:
             if pair.share >= (self.request.min_confidence or 0.0):
                 far = pair.source if self.request.direction == "in" else pair.to
-                yield _edge_of_files(pair, depth), whole_file(far)
+                yield edge_of_files(pair, depth), whole_file(far)
 
     def _incoming(self, targets: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         wanted = set(targets)
-        names = {name for target in targets for name in _referring_names(target)}
+        names = {name for target in targets for name in referring_names(target)}
         written = [
             one for one in self.reader.references_to(names, self.request.selection.filters) if self._is_asked(one)
         ]
+        files = {target.place for target in targets if target.definition.symbol_kind == FILE}
+        written += self._imports_from(files, set(written))
         sources, takers = self._sources(written), self._takers(written)
         for one, meanings in zip(written, self.reader.resolve(written), strict=True):
             best = meanings[0].confidence if meanings else 0.0
-            meant = next((found for found in meanings if found.confidence == best and found.symbol in wanted), None)
+            is_import = one.reference.kind == "import"
+            meant = next(
+                (
+                    found
+                    for found in meanings
+                    if found.confidence == best
+                    and (found.symbol in wanted or (is_import and found.symbol.place in files))
+                ),
+                None,
+            )
             is_given = one.reference.into is not None
             source = takers.get(one) if is_given else sources.get((one.place, one.reference.within))
             if meant is not None and best >= self.request.least_sure and (source is not None or not is_given):
-                yield _edge(one, meant, depth, source), source
+                yield edge_of(one, meant, depth, source), source
+
+    def _imports_from(
+        self, files: Collection[FilePlace], known: Collection[WrittenReference]
+    ) -> list[WrittenReference]:
+        """Return the imports of names that files define; only those of the files asked for are read."""
+        if self.request.file is None or not self.request.asks_for("import"):
+            return []
+        names = {name for place in files for name in self.reader.imported_names(place)}
+        filters = self.request.selection.filters
+        try:
+            found = self.reader.references_to(names, filters)
+        except UsageError:
+            # A file may define names that are common everywhere; who imports it is mostly in its own repository.
+            own = ("repo", tuple(sorted({place.repo for place in files})))
+            found = self.reader.references_to(names, replace(filters, terms=(*filters.terms, own)))
+        return [one for one in found if one.reference.kind == "import" and one not in known]
 
     def _outgoing(self, symbols: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         written = [
@@ -120,7 +147,12 @@ class _Walk:
             best = self._sure(meanings)
             # What is defined elsewhere, such as in a library, is shown for the symbol asked for only.
             if best is not None or depth == 1:
-                yield _edge(one, best, depth), best.symbol if best else None
+                yield edge_of(one, best, depth), self._led_to(one, best.symbol) if best else None
+
+    def _led_to(self, one: WrittenReference, symbol: DefinedSymbol) -> DefinedSymbol:
+        """Return what a walk goes on from: from file to file if a file is asked for, else from symbol to symbol."""
+        is_of_files = self.request.file is not None and one.reference.kind == "import"
+        return whole_file(symbol.place) if is_of_files else symbol
 
     def _given(self, takers: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         """Yield the edges from symbols to those whose result they are given as an argument."""
@@ -132,7 +164,7 @@ class _Walk:
         for one, meanings in zip(written, self.reader.resolve(written), strict=True):
             taker, best = given_to.get(one), self._sure(meanings)
             if taker in wanted and best is not None:
-                yield _edge(one, best, depth, taker), best.symbol
+                yield edge_of(one, best, depth, taker), best.symbol
 
     def _takers(self, written: Iterable[WrittenReference]) -> dict[WrittenReference, DefinedSymbol]:
         """Return the functions that are given the result of what references mean, as an argument."""
@@ -152,67 +184,11 @@ class _Walk:
         if self.request.depth == 1:
             return {}
         names = {one.reference.within[-1] for one in written if one.reference.within}
-        return {(symbol.place, symbol.path): symbol for symbol in self.reader.definitions(names)}
+        found = {(symbol.place, symbol.path): symbol for symbol in self.reader.definitions(names)}
+        if self.request.file is not None:
+            # Imports lead from file to file.
+            found |= {(one.place, ()): whole_file(one.place) for one in written if one.reference.kind == "import"}
+        return found
 
     def _is_asked(self, one: WrittenReference) -> bool:
         return self.request.asks_for(one.reference.kind)
-
-
-def _edge(one: WrittenReference, meant: Resolved | None, depth: int, taker: DefinedSymbol | None = None) -> Edge:
-    place, reference = one.place, one.reference
-    written_at = EdgeEnd(place.repo, place.path, reference.line, ".".join(reference.within) or None)
-    is_given = reference.into is not None and taker is not None
-    return Edge(
-        kind=reference.kind,
-        source=_end(taker) if is_given and taker is not None else written_at,
-        to=_end(meant.symbol) if meant is not None else None,
-        via=written_at if is_given else None,
-        name=_written_name(reference.target.names),
-        confidence=round(meant.confidence, _CONFIDENCE_DIGITS) if meant else 0.0,
-        found_by=meant.found_by if meant else None,
-        depth=depth,
-    )
-
-
-def _edge_of_files(pair: CoChange, depth: int) -> Edge:
-    return Edge(
-        kind="co_change",
-        source=_end(whole_file(pair.source)),
-        to=_end(whole_file(pair.to)),
-        via=None,
-        name=pair.to.path,
-        confidence=round(pair.share, _CONFIDENCE_DIGITS),
-        found_by="history",
-        depth=depth,
-        commits=pair.commits,
-    )
-
-
-def _referring_names(target: DefinedSymbol) -> Iterator[str]:
-    """Yield the names by which others refer to a symbol: a file by its name, or as a module by its name alone."""
-    yield target.definition.name
-    if target.definition.symbol_kind == FILE:
-        yield target.definition.name.partition(".")[0]
-        yield target.place.folder.rpartition("/")[2]
-    if target.definition.symbol_kind == "section":
-        yield target.place.path.rpartition("/")[2]
-
-
-def _end(symbol: DefinedSymbol) -> EdgeEnd:
-    is_file = symbol.definition.symbol_kind == FILE
-    name = None if is_file else _qualified(symbol.definition.symbol_kind, symbol.path)
-    return EdgeEnd(symbol.place.repo, symbol.place.path, symbol.definition.line, name)
-
-
-def _qualified(kind: str, path: Sequence[str]) -> str:
-    return (" > " if kind == "section" else ".").join(path)
-
-
-def _written_name(names: Sequence[str]) -> str:
-    return ".".join(name for name in names if name != UNKNOWN)
-
-
-def _order(edge: Edge) -> tuple[str, str, int, str, float]:
-    """Return the order of edges by place; of the files that changed with a file, the most frequent is first."""
-    share = -edge.confidence if edge.kind == "co_change" else 0.0
-    return edge.source.repo, edge.source.path, edge.source.line, edge.kind, share
