@@ -9,7 +9,7 @@ from codequarry.search_api.answers.freshness import Freshness
 from codequarry.shared.model import SymbolType
 from codequarry.shared.relations import EdgeKind
 
-FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history"]
+FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history", "methods"]
 
 NextCursor = Annotated[str | None, Field(description="`cursor` of the next page; null on the last page")]
 

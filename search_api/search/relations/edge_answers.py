@@ -7,6 +7,7 @@ from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, WrittenReference, whole_file
 from codequarry.search_api.graph.modules import dotted_module
 from codequarry.search_api.search.relations.co_changes import CoChange
+from codequarry.search_api.search.relations.go_implementations import Implementation
 from codequarry.shared.relations import UNKNOWN
 
 _CONFIDENCE_DIGITS = 3
@@ -41,6 +42,20 @@ def edge_of_files(pair: CoChange, depth: int) -> Edge:
         found_by="history",
         depth=depth,
         commits=pair.commits,
+    )
+
+
+def edge_of_methods(found: Implementation, depth: int) -> Edge:
+    """Return the edge from a type to an interface of which it has the methods."""
+    return Edge(
+        kind="implements",
+        source=_end(found.type),
+        to=_end(found.interface),
+        via=None,
+        name=found.interface.definition.name,
+        confidence=round(found.confidence, _CONFIDENCE_DIGITS),
+        found_by="methods",
+        depth=depth,
     )
 
 

@@ -12,7 +12,14 @@ from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.pages import Page
 from codequarry.search_api.search.relations.co_changes import CoChanges
 from codequarry.search_api.search.relations.defined_symbols import is_named
-from codequarry.search_api.search.relations.edge_answers import edge_of, edge_of_files, edge_order, referring_names
+from codequarry.search_api.search.relations.edge_answers import (
+    edge_of,
+    edge_of_files,
+    edge_of_methods,
+    edge_order,
+    referring_names,
+)
+from codequarry.search_api.search.relations.go_implementations import GoImplementations, Implementation
 from codequarry.search_api.search.relations.symbol_reader import SymbolReader
 from codequarry.shared.errors import UsageError
 
@@ -32,7 +39,9 @@ def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
     page = Page.located(engine, request.selection, request.cursor, query, request.limit)
     page.require_one_version()
     snapshot = page.found.scope.snapshot
-    walk = _Walk(SymbolReader(engine.store, snapshot), CoChanges(engine.store, snapshot), request)
+    reader = SymbolReader(engine.store, snapshot)
+    implementations = GoImplementations(engine.store, snapshot, reader)
+    walk = _Walk(reader, CoChanges(engine.store, snapshot), implementations, request)
     found = walk.edges()
     shown, cursor = page.cut(found)
     repos = {end.repo for edge in shown for end in (edge.source, edge.to) if end is not None}
@@ -45,6 +54,7 @@ class _Walk:
 
     reader: SymbolReader
     co_changes: CoChanges
+    implementations: GoImplementations
     request: GraphRequest
     _seen: set[DefinedSymbol] = field(default_factory=set)
 
@@ -59,6 +69,8 @@ class _Walk:
             level: dict[Edge, DefinedSymbol | None] = {}
             if self.request.asks_for("co_change"):
                 level.update(self._changed_together(frontier, depth))
+            if self.request.asks_for("implements"):
+                level.update(self._implementing(frontier, depth))
             if self.request.direction in {"in", "both"}:
                 level.update(self._incoming(frontier, depth))
             if self.request.direction in {"out", "both"}:
@@ -92,6 +104,20 @@ class _Walk:
             if pair.share >= (self.request.min_confidence or 0.0):
                 far = pair.source if self.request.direction == "in" else pair.to
                 yield edge_of_files(pair, depth), whole_file(far)
+
+    def _implementing(
+        self, symbols: Sequence[DefinedSymbol], depth: int
+    ) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        """Yield the edges from types of Go to the interfaces whose methods they have."""
+        found: list[tuple[Implementation, DefinedSymbol]] = []
+        if self.request.direction in {"in", "both"}:
+            of_interfaces = self.implementations.of_interfaces(symbols, self.request.selection.filters)
+            found += [(each, each.type) for each in of_interfaces]
+        if self.request.direction in {"out", "both"}:
+            found += [(each, each.interface) for each in self.implementations.of_types(symbols)]
+        for each, far in found:
+            if each.confidence >= self.request.least_sure:
+                yield edge_of_methods(each, depth), far
 
     def _incoming(self, targets: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         wanted = set(targets)
