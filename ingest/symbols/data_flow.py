@@ -31,10 +31,20 @@ def data_flows(
         call = called.get(node.start_byte)
         if call is not None and call.within and _is_result_of_definition(scopes, node.start_byte):
             found.append((node.start_byte, _flow(call, None)))
-    for node in captures.get("argument", ()):
+    arguments = captures.get("argument", ())
+    # Most lists of arguments begin where the name of what is called ends; that spares to read the name again.
+    ends = {node.end_byte: node.start_byte for node in captures.get("call", ())} if arguments else {}
+    for node in arguments:
         call = called.get(node.start_byte)
-        into = _taker(node, rules, data, resolution) if call is not None else None
-        if call is not None and into is not None:
+        around = _list_around(node, rules) if call is not None else None
+        if call is None or around is None:
+            continue
+        at = ends.get(around.start_byte)
+        if at is None:
+            into = _taker(around, node, rules, data, resolution)
+        else:
+            into = called[at].target if at in called else None
+        if into is not None:
             found.append((node.start_byte, _flow(call, into)))
     return found
 
@@ -57,14 +67,19 @@ def _is_result_of_definition(scopes: ScopeTree, at: int) -> bool:
     return True
 
 
-def _taker(node: Node, rules: NamingRules, data: bytes, resolution: NameResolution) -> Target | None:
-    """Return the function of the call around a call that is an argument, if the file shows what it means."""
+def _list_around(node: Node, rules: NamingRules) -> Node | None:
+    """Return the list of arguments in which a call is, given its name."""
     inner: Node | None = node.parent
     for _ in range(_MAX_CLIMB):
         if inner is None or inner.type in rules.call_lists:
-            break
+            return inner
         inner = inner.parent
-    call = inner.parent if inner is not None else None
+    return None
+
+
+def _taker(arguments: Node, name: Node, rules: NamingRules, data: bytes, resolution: NameResolution) -> Target | None:
+    """Return the function that is called with a list of arguments, if the file shows what it means."""
+    call = arguments.parent
     names = rules.names_of(call, data) if call is not None else None
-    target = resolution.reference(names, node.start_byte) if names else None
+    target = resolution.reference(names, name.start_byte) if names else None
     return target if target is not None and target.origin in KNOWN_ORIGINS else None

@@ -9,7 +9,9 @@ from codequarry.search_api.graph.definitions import DefinedSymbol, WrittenRefere
 
 # Compared with go/types, nearly all of these are right; docs/relations.md has the figures.
 _SAME_TYPES = 0.95
-# Names of types are the same, but not those of the packages before them: perhaps one is imported under another name.
+# Names of types are the same, but not those of the packages before them. If both are imported, perhaps one has another
+# name in its file; if one is of the own package, they are most likely different.
+_OTHER_NAMES = 0.5
 _OTHER_PACKAGES = 0.25
 # The types are not all known: a signature is too long to be stored whole, or has type parameters.
 _SAME_COUNTS = 0.7
@@ -107,7 +109,15 @@ def _likeness(own: GoMethod, wanted: GoMethod, generic: bool) -> float:
         return _SAME_COUNTS if all(len(a) == len(b) for a, b in zip(mine, theirs, strict=True)) else 0.0
     if mine == theirs:
         return _SAME_TYPES
-    return _OTHER_PACKAGES if _unqualified(mine) == _unqualified(theirs) else 0.0
+    if _unqualified(mine) != _unqualified(theirs):
+        return 0.0
+    return _OTHER_NAMES if _both_imported(mine, theirs, {own.package, wanted.package}) else _OTHER_PACKAGES
+
+
+def _both_imported(mine: Shape, theirs: Shape, own: set[str]) -> bool:
+    """Return whether neither of two packages that differ is that of a signature itself."""
+    pairs = zip(_QUALIFIER.findall(repr(mine)), _QUALIFIER.findall(repr(theirs)), strict=False)
+    return all(one == other or own.isdisjoint({one.rstrip("."), other.rstrip(".")}) for one, other in pairs)
 
 
 def _unqualified(types: Shape) -> tuple[tuple[str, ...], ...]:
