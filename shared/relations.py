@@ -15,13 +15,24 @@ ReferenceKind = Literal["call", "import", "inherits", "implements", "type", "dec
 REFERENCE_KINDS: tuple[ReferenceKind, ...] = (
     "call", "import", "inherits", "implements", "type", "decorates", "link", "data_flow", "mention",
 )  # fmt: skip
+EdgeKind = ReferenceKind | Literal["co_change"]
+EDGE_KINDS: tuple[EdgeKind, ...] = (*REFERENCE_KINDS, "co_change")
+"""The kinds of edges: besides references, files that changed in the same commits."""
 TargetOrigin = Literal["scope", "import", "package", "name"]
 """Where the first name of a target comes from: this file, an import, the file's own package, or nowhere known."""
+
+KNOWN_ORIGINS: frozenset[TargetOrigin] = frozenset({"scope", "import", "package"})
+"""The origins of targets of which the file shows what they mean, not only what they are called."""
 
 SUPER = "^"
 """Among the names of a target: the types that the type before it inherits from."""
 OWN_TYPE = "="
 """Before a module of a target: the path of the type around the place, of which the first name may be a member."""
+IMPORTED_FILE = "file:"
+"""Before the module of an import that names a file: paths that it may have, the likeliest first, separated by ``|``.
+
+A path that begins with ``**/`` may lie in any folder of the repository.
+"""
 UNKNOWN = "?"
 """As the first name of a target: an expression whose type the file does not show."""
 

@@ -1,6 +1,7 @@
 """`codequarry refs`, `callers`, `callees`, `parents` and `children`: the neighbours of a symbol."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -24,7 +25,10 @@ from codequarry.cli.terminal.console import write_answer
 SymbolArgument = Annotated[str, typer.Argument(metavar="NAME", help="An exact name: load, or Store.load.")]
 Depth = Annotated[int, typer.Option("--depth", "-d", min=1, max=5, metavar="N", help="How many edges to follow.")]
 Confidence = Annotated[
-    float, typer.Option("--min-confidence", min=0, max=1, metavar="C", help="Leave out edges that are less sure.")
+    float | None,
+    typer.Option(
+        "--min-confidence", min=0, max=1, metavar="C", help="Leave out edges that are less sure (0.3; co_change 0)."
+    ),
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, metavar="N", help="At most N edges.")]
 PageCursor = Annotated[str | None, typer.Option("--cursor", metavar="CURSOR", help="Continue after an earlier answer.")]
@@ -32,6 +36,8 @@ Kinds = Annotated[
     Names, typer.Option("--kind", metavar="KIND", help="Only edges of this kind, such as call (repeatable).")
 ]
 
+# A file also has its imports as parents, and what imports it as children.
+_TYPES = ("inherits", "implements")
 _VERSIONS = """The default branch of each repository is asked unless you name another version. Each edge has a place, a
 kind, and how sure it is that this symbol is meant (from 0 to 1)."""
 
@@ -51,7 +57,7 @@ def _command(direction: str, kinds: tuple[str, ...], about: str) -> Callable[...
         pull: Pull = None,
         workspace: Workspace = None,
         depth: Depth = 1,
-        min_confidence: Confidence = 0.3,
+        min_confidence: Confidence = None,
         limit: Limit = 100,
         cursor: PageCursor = None,
         as_json: Json = False,
@@ -76,12 +82,14 @@ def refs(
     pull: Pull = None,
     workspace: Workspace = None,
     depth: Depth = 1,
-    min_confidence: Confidence = 0.3,
+    min_confidence: Confidence = None,
     limit: Limit = 100,
     cursor: PageCursor = None,
     as_json: Json = False,
 ) -> None:
     """Show the places that refer to a symbol: calls, imports, types, subclasses, decorators, mentions.
+
+    With --kind co_change, the files that changed in the same commits as the file, or as the file of the symbol.
 
     The default branch of each repository is asked unless you name another version. Each edge has a place, a kind, and
     how sure it is that this symbol is meant (from 0 to 1).
@@ -94,8 +102,12 @@ callers = _command(
     "in", ("call", "decorates", "link"), "Show what calls a function, method or class, or links to a file."
 )
 callees = _command("out", ("call", "link"), "Show what a function, method or class calls, or what a file links to.")
-parents = _command("out", ("inherits", "implements"), "Show the types that a type inherits from or implements.")
-children = _command("in", ("inherits", "implements"), "Show the types that inherit from a type or implement it.")
+parents = _command(
+    "out", _TYPES, "Show the types that a type inherits from or implements, or for a file, also what it imports."
+)
+children = _command(
+    "in", _TYPES, "Show the types that inherit from a type or implement it, or for a file, the imports of it."
+)
 
 
 def _run(
@@ -105,7 +117,7 @@ def _run(
     direction: str,
     kinds: tuple[str, ...],
     depth: int,
-    min_confidence: float,
+    min_confidence: float | None,
     limit: int,
     cursor: str | None,
     as_json: bool,
@@ -125,6 +137,8 @@ def _run(
             limit=limit,
             cursor=cursor,
         )
+        if kinds == _TYPES and request.file is not None:
+            request = replace(request, kinds=(*request.kinds, "import"))
         engine = SearchEngine(place.store, place.embedder, place.settings, place.degraded)
         answer = find_edges(engine, request)
     if as_json:

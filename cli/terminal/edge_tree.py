@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from codequarry.cli.terminal.console import note, safe_line, write
+from codequarry.cli.terminal.console import count, note, safe_line, write
 
 if TYPE_CHECKING:
     from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
@@ -70,5 +70,7 @@ def _line(edge: "Edge", incoming: bool) -> str:
     end = edge.source if incoming else edge.to
     if end is None:
         return f"{safe_line(edge.name)}  {edge.kind}  line {edge.source.line}, not defined here"
+    if edge.kind == "co_change":
+        return f"{safe_line(end.path)}  co_change  {count(edge.commits or 0, 'commit')}, share {edge.confidence:.2f}"
     symbol = safe_line(end.symbol or "(top of the file)")
     return f"{safe_line(end.path)}:{end.line}  {symbol}  {edge.kind}  {edge.confidence:.2f} by {edge.found_by}"

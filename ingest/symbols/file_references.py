@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.call_arguments import MAX_CLIMB, read_arguments
+from codequarry.ingest.symbols.call_arguments import read_arguments
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, NamingRules
 from codequarry.ingest.symbols.scopes import ScopeTree
-from codequarry.shared.relations import Reference, ReferenceKind, Target
+from codequarry.shared.relations import KNOWN_ORIGINS, Reference, ReferenceKind, Target
 
 Captures = Mapping[str, Sequence[Node]]
 PlacedReference = tuple[int, Reference]
@@ -16,8 +16,6 @@ PlacedReference = tuple[int, Reference]
 
 # Longer names are mangled or minified.
 MAX_NAME = 200
-# A mere mention counts only if the file shows what it means.
-_KNOWN = frozenset({"scope", "import", "package"})
 _OF_HEADS = frozenset({"inherits", "implements"})
 # A place with several captures is a reference of the first of these kinds.
 _CAPTURED_KINDS: tuple[tuple[str, ReferenceKind], ...] = (
@@ -76,7 +74,8 @@ def captured_references(
                 continue
             names = expressions.names(node, data)
             target = resolution.reference(names, at, of_head=kind in _OF_HEADS) if names else None
-            if target is not None and (kind != "mention" or target.origin in _KNOWN):
+            # A mere mention counts only if the file shows what it means.
+            if target is not None and (kind != "mention" or target.origin in KNOWN_ORIGINS):
                 line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
                 count: int | None = None
                 types: tuple[str, ...] = ()
@@ -96,43 +95,8 @@ def _in_tokens(node: Node, rules: NamingRules, data: bytes, resolution: NameReso
         line += data.count(b"\n", start, at)
         start = at
         target = resolution.reference(names, at)
-        if target is not None and (kind != "mention" or target.origin in _KNOWN):
+        if target is not None and (kind != "mention" or target.origin in KNOWN_ORIGINS):
             yield at, Reference(kind, line, target, resolution.scopes.definition_around(at))
-
-
-def data_flows(
-    captures: Captures, expressions: Expressions, data: bytes, resolution: NameResolution
-) -> list[PlacedReference]:
-    """Return where the result of one function goes to another: it returns it, or takes it as an argument."""
-    found: list[PlacedReference] = []
-    for capture in ("returned", "argument"):
-        for node in captures.get(capture, ()):
-            at = node.start_byte
-            names = expressions.names(node, data)
-            target = resolution.reference(names, at) if names else None
-            into = _taker(node, expressions.rules, data, resolution) if capture == "argument" else None
-            if target is not None and target.origin in _KNOWN and (into is not None or capture == "returned"):
-                line, within = node.start_point[0] + 1, resolution.scopes.definition_around(at)
-                found.append((at, Reference("data_flow", line, target, within, into)))
-    return found
-
-
-def _taker(node: Node, rules: NamingRules, data: bytes, resolution: NameResolution) -> Target | None:
-    """Return the function of the call around a call that is an argument."""
-    inner: Node | None = node
-    for _ in range(MAX_CLIMB):
-        inner = inner.parent if inner is not None else None
-        if inner is not None and inner.type in rules.call_lists and not _is_own_list(inner, node):
-            call = inner.parent
-            names = rules.names_of(call, data) if call is not None else None
-            target = resolution.reference(names, node.start_byte) if names else None
-            return target if target is not None and target.origin in _KNOWN else None
-    return None
-
-
-def _is_own_list(arguments: Node, name: Node) -> bool:
-    """Return whether a list of arguments follows a name, so that it is that of the name's own call."""
-    return arguments.start_byte > name.start_byte
 
 
 def import_references(imports: Sequence[tuple[Node, ImportedName]], scopes: ScopeTree) -> list[PlacedReference]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.data_flow import data_flows
 from codequarry.ingest.symbols.file_definitions import (
     DefinitionFacts,
     NamedNode,
@@ -19,9 +20,9 @@ from codequarry.ingest.symbols.file_references import (
     Captures,
     Expressions,
     captured_references,
-    data_flows,
     import_references,
 )
+from codequarry.ingest.symbols.imported_files import file_imports, without_files
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import ImportedName, NamingRules
 from codequarry.ingest.symbols.nodes import node_text
@@ -75,8 +76,10 @@ def read_names(
     defined_at = {found.at for found in named}
     expressions = Expressions(captures, rules)
     references = captured_references(captures, expressions, data, resolution, defined_at)
-    references += import_references(imports, scopes)
-    references += data_flows(captures, expressions, data, resolution)
+    files = list(file_imports(importing, rules, data, path, scopes))
+    references += files
+    references += import_references(without_files(imports, files), scopes)
+    references += data_flows(captures, rules, data, resolution, references)
     references.sort(key=lambda item: item[0])
     return FileNames(tuple(definitions[:MAX_DEFINITIONS]), tuple(references[:MAX_REFERENCES]))
 
@@ -105,7 +108,9 @@ def _scopes(named: Sequence[NamedNode], captures: Captures, rules: NamingRules, 
                 )
     for node in captures.get("container", ()):
         scopes.append(Scope(node.start_byte, node.end_byte, rules.container_of(node, data), of_members=True))
-    scopes += [Scope(node.start_byte, node.end_byte, (), of_members=False) for node in captures.get("scope", ())]
+    for node in captures.get("scope", ()):
+        is_lambda = node.type in rules.lambdas
+        scopes.append(Scope(node.start_byte, node.end_byte, (), of_members=False, is_lambda=is_lambda))
     tree = ScopeTree(scopes, len(data))
     for scope in tree.nested:
         if scope.parent is not None:

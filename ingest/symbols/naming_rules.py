@@ -1,6 +1,6 @@
 """The rules by which the names of a language are read: what defines, scopes, imports and refers to a symbol."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -63,6 +63,17 @@ class PassedOnName:
     """It is a value of its own, whose type ``names`` give."""
 
 
+def data_flow_query(*calls: str, returned: Sequence[str], arguments: Sequence[str]) -> str:
+    """Return the patterns of results that are returned or given to other calls.
+
+    Each of ``calls`` is the pattern of a call that captures its name as ``@name``. CALL stands for it in the others.
+    """
+    # A pattern for each call, because alternatives inside of alternatives do not all match.
+    placed = [(pattern, "@returned") for pattern in returned] + [(pattern, "@argument") for pattern in arguments]
+    found = (pattern.replace("CALL", call.replace("@name", name)) for pattern, name in placed for call in calls)
+    return "\n".join(found) + "\n"
+
+
 def no_names(node: Node, data: bytes) -> NameChain:
     """Return no names."""
     return ()
@@ -93,7 +104,7 @@ class NamingRules:
     whose key it is; they spare ``expression_of``, which is slow.
     ``@names_import`` is an import that the chunk does not list, such as the declaration of a module.
     ``@returned`` is the name of a call whose result a function returns, ``@argument`` that of a call whose result is an
-    argument of another call.
+    argument of another call; ``data_flow_query`` captures them.
     """
 
     query: str
@@ -115,6 +126,11 @@ class NamingRules:
     container_of: Callable[[Node, bytes], NameChain] = no_names
     """Returns the names of a ``@container``."""
     imports: Callable[[Node, bytes], list[ImportedName]] = lambda node, data: []
+    files_of: Callable[[Node, bytes, str], Sequence[str]] = lambda node, data, path: ()
+    """Returns the paths that the file of an import may have, given the importing file's path; none if it names none.
+
+    They are as in ``IMPORTED_FILE``.
+    """
     passed_on: Callable[[Node, bytes], list[PassedOnName]] = lambda node, data: []
     """Returns what a ``@passed_on`` exports under another name, or from another module."""
     module_of: Callable[[str, str], str] = lambda module, path: module
@@ -134,6 +150,8 @@ class NamingRules:
     """Returns the package whose names the file sees without an import, given its path and package clause."""
     call_lists: frozenset[str] = frozenset()
     """Node types that hold the arguments of a call; their parent is the call."""
+    lambdas: frozenset[str] = frozenset()
+    """Types of those ``@scope`` nodes that are functions without a name, and return results of their own."""
     is_member: Callable[[Node, bytes], bool] = lambda node, data: True
     """Returns whether a ``@member`` is one of the object whose method runs."""
     self_names: frozenset[str] = frozenset()

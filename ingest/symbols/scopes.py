@@ -63,6 +63,8 @@ class Scope:
     path: NameChain
     of_members: bool
     is_module: bool = False
+    is_lambda: bool = False
+    """It is a function without a name, whose result is not that of the definition around it."""
     parent: "Scope | None" = None
     bindings: dict[str, Binding | Rebound] = field(default_factory=dict)
 

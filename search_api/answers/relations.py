@@ -7,10 +7,9 @@ from pydantic import Field
 
 from codequarry.search_api.answers.freshness import Freshness
 from codequarry.shared.model import SymbolType
-from codequarry.shared.relations import ReferenceKind
+from codequarry.shared.relations import EdgeKind
 
-EdgeKind = ReferenceKind | Literal["co_change"]
-FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history"]
+FoundBy = Literal["scope", "import", "package", "receiver", "unique_name", "name", "link", "history", "methods"]
 
 NextCursor = Annotated[str | None, Field(description="`cursor` of the next page; null on the last page")]
 
@@ -60,19 +59,36 @@ class EdgeEnd:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A relation between two symbols. `to` is null if the name is defined nowhere in the version asked for."""
+    """A relation between two symbols, or for co_change, between two files.
+
+    `to` is null if the name is defined nowhere in the version asked for.
+    """
 
     kind: EdgeKind
     source: Annotated[EdgeEnd, Field(alias="from")]
     to: EdgeEnd | None
-    name: Annotated[str, Field(description="the name as the file has it, with what stands before it if that is known")]
-    confidence: Annotated[float, Field(ge=0, le=1, description="how sure it is that `to` is meant")]
+    name: Annotated[
+        str,
+        Field(description="the name as the file has it, with what stands before it if known; for co_change, the path"),
+    ]
+    confidence: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="how sure it is that `to` is meant; for co_change, the share of the commits of the file in "
+            "`from` that changed the other file",
+        ),
+    ]
     found_by: Annotated[FoundBy | None, Field(description="how `to` was found; null if it was not")]
     via: Annotated[
         EdgeEnd | None,
         Field(description="for data_flow: the place that gives the result of `to` to `from`, if that is elsewhere"),
     ]
     depth: Annotated[int, Field(ge=1, description="number of edges between the symbol asked for and this one")]
+    commits: Annotated[
+        int | None, Field(description="for co_change: the number of commits that changed both files; else null")
+    ] = None
 
 
 # The MCP library reads class attributes as defaults, and slots are class attributes.

@@ -68,8 +68,9 @@ class ModuleNames:
         key = (module, names, place)
         known = self._matched.get(key)
         if known is None:
+            own = self._packages(place.repo) if place.family == "jvm" else ()
             scored = (
-                (module_match(module, names, symbol, place, self._packages(symbol.place.repo)), symbol)
+                (module_match(module, names, symbol, place, self._packages(symbol.place.repo), own), symbol)
                 for symbol in self._table.named(names[-1])
                 if symbol.place.family == place.family and ends_alike(symbol.path, names)
             )

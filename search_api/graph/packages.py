@@ -8,11 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace
+from codequarry.search_api.graph.maven_projects import read_pom
 from codequarry.search_api.graph.modules import EXACT, REEXPORTED, SUFFIX, MemberPath, go_exports, match, rust_file
 
-MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml")
-"""File names of manifests. Java's and Kotlin's packages are unique by convention and need none."""
+MANIFESTS = ("go.mod", "package.json", "pyproject.toml", "setup.cfg", "Cargo.toml", "pom.xml")
+"""File names of manifests. Java's and Kotlin's packages are unique by convention; POMs tell copies apart."""
 
+# The POMs do not name a definition's project as a dependency, but a dependency of theirs may bring it.
+_NOT_DECLARED = 0.7
+# Only one of both repositories has POMs.
+_UNKNOWN_PROJECT = 0.95
 _SOURCE_FOLDERS = ("src", "lib", "source")
 _GO_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 _SETUP_NAME = re.compile(r"^\[metadata\][^\[]*?^name\s*=\s*(\S+)", re.MULTILINE | re.DOTALL)
@@ -27,11 +32,16 @@ class DeclaredPackage:
     folder: str
     main: str = ""
     """The file of the package itself, if the manifest names it."""
+    dependencies: frozenset[str] = frozenset()
+    """The packages that it needs, in a language whose imports do not name packages."""
 
 
 def read_manifest(path: str, text: str) -> DeclaredPackage | None:
     """Return the package that a manifest declares, or None if it declares none or can't be read."""
     folder, _, file = path.rpartition("/")
+    if file == "pom.xml":
+        project = read_pom(text)
+        return DeclaredPackage("jvm", project.name, folder, dependencies=project.dependencies) if project else None
     try:
         family, name, *main = _READERS[file](text)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
@@ -76,12 +86,17 @@ _READERS = {
 
 
 def module_match(
-    module: str, names: MemberPath, found: DefinedSymbol, place: FilePlace, packages: Iterable[DeclaredPackage]
+    module: str,
+    names: MemberPath,
+    found: DefinedSymbol,
+    place: FilePlace,
+    packages: Iterable[DeclaredPackage],
+    own: Iterable[DeclaredPackage] = (),
 ) -> float:
     """Return how surely ``names`` of ``module``, imported at ``place``, mean a definition: 0 to 1.
 
-    ``packages`` are those of the definition's repository. A definition in another repository must be in a package
-    that the module names.
+    ``packages`` are those of the definition's repository, ``own`` those of the importing one. A definition in another
+    repository must be in a package that the module names, or for Java and Kotlin, in a package of the same full name.
     """
     if place.family == "ecmascript" and found.path != names:
         return 0.0
@@ -99,8 +114,26 @@ def module_match(
             # `use shapes::Circle` beside `mod shapes;`, where no crate has the name.
             is_beside = match(f"./{rust_file(place.path)}::{module}", names, found) == EXACT
         return max(declared, SUFFIX if is_beside else 0.0, match(module, names, found))
-    # MemberPath of Java's packages begin with a domain, so that no two repositories share them.
-    return match(module, names, found) if found.place.family == "jvm" else declared
+    if found.place.family != "jvm":
+        return declared
+    matched = match(module, names, found)
+    return matched * _maven_match(found.place, place, packages, own) if matched else 0.0
+
+
+def _maven_match(
+    found: FilePlace, place: FilePlace, packages: Iterable[DeclaredPackage], own: Iterable[DeclaredPackage]
+) -> float:
+    """Return how surely a file of Java or Kotlin is of a project on which the importing file's projects depend.
+
+    Their packages begin with a domain, so without any POM the name of a package is enough.
+    """
+    providing = [package for package in packages if package.family == "jvm" and _is_inside(found.path, package.folder)]
+    # The POMs in the folders around a file: its project, and the parents from which it inherits dependencies.
+    using = [package for package in own if package.family == "jvm" and _is_inside(place.path, package.folder)]
+    if not providing or not using:
+        return _UNKNOWN_PROJECT if providing or using else EXACT
+    provider = max(providing, key=lambda package: len(package.folder))
+    return EXACT if any(provider.name in package.dependencies for package in using) else _NOT_DECLARED
 
 
 def _package_match(module: str, names: MemberPath, found: DefinedSymbol, package: DeclaredPackage) -> float:

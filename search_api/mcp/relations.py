@@ -26,7 +26,8 @@ Find what refers to a symbol (its callers, subclasses, importers), or what it re
 know the name: it tells symbols of the same name apart, follows imports, and says how sure each edge is (0 to 1).
 
 name: the exact name of a symbol (load), or the end of its qualified name (Store.load).
-kinds: call, import, inherits, implements, type, decorates, data_flow, link, mention; the default is all.
+kinds: call, import, inherits, implements, type, decorates, data_flow, link, mention; the default is all of these. If
+named, co_change too: the files that changed in the same commits as a file (its path is the name) or a symbol's file.
 direction: in for what refers to it, out for what it refers to. depth: follow callers of callers, and so on."""
 _NAME = "Exact name, such as load or Store.load"
 
@@ -52,7 +53,7 @@ def add_relations(server: MCPServer[Any], backend: Backend, principal: Callable[
     @server.tool(name="find_references", title="Find references", description=FIND_REFERENCES, annotations=READ_ONLY)
     def find_references(
         name: Annotated[str, Field(description=_NAME, min_length=1)],
-        kinds: Annotated[list[str] | None, Field(description="Kinds of edges; the default is all")] = None,
+        kinds: Annotated[list[str] | None, Field(description="Kinds of edges; the default is all references")] = None,
         direction: Annotated[str, Field(description="in, out or both")] = "in",
         depth: Annotated[int, Field(description="How many edges to follow", ge=1, le=MAX_DEPTH)] = 1,
         repo: Annotated[str | None, Field(description="Only this repository")] = None,
@@ -104,6 +105,9 @@ def render_edges(answer: Edges, name: str) -> str:
 def _edge(edge: Edge) -> str:
     source, to = edge.source, edge.to
     indent = "  " * (edge.depth - 1)
+    if edge.kind == "co_change" and to is not None:
+        changed = f"{edge.commits} commits, share {edge.confidence:.2f}"
+        return indent + visible_line(f"{source.repo} {source.path}  co_change -> {to.path}  ({changed})")
     meant = f"{to.path}:{to.line} {to.symbol}  ({edge.confidence:.2f})" if to else f"{edge.name}, defined elsewhere"
     place = f"{source.repo} {source.path}:{source.line}  {source.symbol or ''}"
     return indent + visible_line(f"{place}  {edge.kind} -> {meant}")

@@ -13,7 +13,7 @@ from codequarry.search_api.query.request_body import RequestBody, ShortText, Who
 from codequarry.search_api.query.selection import Selection, select
 from codequarry.shared.errors import UnknownName, UsageError
 from codequarry.shared.filters import check_filters
-from codequarry.shared.relations import REFERENCE_KINDS, ReferenceKind
+from codequarry.shared.relations import EDGE_KINDS, EdgeKind
 
 Direction = Literal["in", "out", "both"]
 DIRECTIONS: tuple[Direction, ...] = ("in", "out", "both")
@@ -41,7 +41,8 @@ class GraphRequest:
     """A symbol, the symbols of a chunk, or a file, whose neighbours are asked for.
 
     ``filters`` select the repositories and versions, and the paths and languages of the places (``from``). ``kinds``
-    are those of the edges, all if it is empty. ``direction`` ``in`` asks for edges to the symbol, ``out`` for others.
+    are those of the edges; if it is empty, all but ``co_change``, which is a relation of files and no reference.
+    ``direction`` ``in`` asks for edges to the symbol, ``out`` for others.
     """
 
     name: Name | None
@@ -50,11 +51,20 @@ class GraphRequest:
     selection: Selection
     filters: FilterValues
     direction: Direction = "in"
-    kinds: tuple[ReferenceKind, ...] = ()
+    kinds: tuple[EdgeKind, ...] = ()
     depth: int = 1
-    min_confidence: float = DEFAULT_CONFIDENCE
+    min_confidence: float | None = None
     limit: int = DEFAULT_LIMIT
     cursor: str | None = None
+
+    @property
+    def least_sure(self) -> float:
+        """The confidence that references must have."""
+        return DEFAULT_CONFIDENCE if self.min_confidence is None else self.min_confidence
+
+    def asks_for(self, kind: EdgeKind) -> bool:
+        """Return whether edges of a kind are wanted."""
+        return kind in self.kinds if self.kinds else kind != "co_change"
 
 
 class GraphBody(RequestBody):
@@ -70,11 +80,13 @@ class GraphBody(RequestBody):
     )
     chunk_id: ShortText | None = Field(None, description="instead of a name: the id of a hit, for the symbols in it")
     direction: ShortText = Field("in", description="in: what refers to it; out: what it refers to; both")
-    kinds: Annotated[list[ShortText], Field(min_length=1, max_length=len(REFERENCE_KINDS))] | None = Field(
-        None, description=f"kinds of edges, any of {', '.join(REFERENCE_KINDS)}; the default is all"
+    kinds: Annotated[list[ShortText], Field(min_length=1, max_length=len(EDGE_KINDS))] | None = Field(
+        None, description=f"kinds of edges, any of {', '.join(EDGE_KINDS)}; the default is all but co_change"
     )
     depth: WholeNumber = Field(1, ge=1, le=MAX_DEPTH, description="how many edges to follow")
-    min_confidence: float = Field(DEFAULT_CONFIDENCE, ge=0, le=1, description="leave out edges that are less sure")
+    min_confidence: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description=f"leave out edges that are less sure; the default is {DEFAULT_CONFIDENCE}, for co_change 0"
+    )
     filters: CheckedFilters = Field(default_factory=dict)
     limit: WholeNumber = Field(DEFAULT_LIMIT, ge=1, le=MAX_LIMIT)
     cursor: ShortText | None = Field(None, description="`next_cursor` of the previous page")
@@ -113,7 +125,7 @@ def graph_request(
     direction: str = "in",
     kinds: Sequence[str] = (),
     depth: int = 1,
-    min_confidence: float = DEFAULT_CONFIDENCE,
+    min_confidence: float | None = None,
     limit: int = DEFAULT_LIMIT,
     cursor: str | None = None,
 ) -> GraphRequest:
@@ -159,11 +171,11 @@ def _direction(written: str) -> Direction:
     raise UnknownName("direction", written, DIRECTIONS)
 
 
-def _kind(written: str) -> ReferenceKind:
-    for kind in REFERENCE_KINDS:
+def _kind(written: str) -> EdgeKind:
+    for kind in EDGE_KINDS:
         if written == kind:
             return kind
-    raise UnknownName("kind of edge", written, REFERENCE_KINDS)
+    raise UnknownName("kind of edge", written, EDGE_KINDS)
 
 
 def _selected(filters: Mapping[str, Sequence[str]]) -> tuple[FilterValues, Selection]:

@@ -58,6 +58,13 @@ def test_callees_name_what_is_defined_elsewhere(place: Any) -> None:
 def test_parents_and_children(place: Any) -> None:
     assert "src/base.py:1  Base  inherits" in place.run("parents", "Store").out
     assert "src/store.py:4  Store  inherits" in place.run("children", "Base").out
+    assert "(top of the file)  import" not in place.run("children", "Base").out
+
+
+def test_files_have_their_imports_as_parents_and_children(place: Any) -> None:
+    assert "src/base.py:1  Base  import" in place.run("parents", "src/store.py").out
+    shown = place.run("children", "src/base.py").out
+    assert "src/store.py:1  (top of the file)  import" in shown and "src/store.py:4  Store  inherits" not in shown
 
 
 def test_refs_of_some_kinds_as_json(place: Any) -> None:
@@ -65,6 +72,19 @@ def test_refs_of_some_kinds_as_json(place: Any) -> None:
     assert [(edge["kind"], edge["from"]["line"]) for edge in answer["edges"]] == [("import", 2), ("call", 7)]
     nothing = place.run("refs", "main")
     assert nothing.code == 0 and "no edge of main" in nothing.err
+
+
+def test_files_that_changed_together(new_workspace: Callable[[], Any]) -> None:
+    place = new_workspace()
+    repository = place.indexed("shop", {"pay.py": "def pay():\n    return 1\n", "till.py": "x = 1\n"})
+    repository.commit({"pay.py": "def pay():\n    return 2\n", "till.py": "x = 2\n"})
+    repository.commit({"pay.py": "def pay():\n    return 3\n"})
+    assert place.run("index", repository.folder).code == 0
+    shown = place.run("refs", "pay", "--kind", "co_change")
+    assert shown.out.splitlines() == ["shop  pay.py", "└─ till.py  co_change  2 commits, share 1.00"]
+    (edge,) = place.run("refs", "till.py", "--kind", "co_change", "--json").json["edges"]
+    assert (edge["from"]["path"], edge["to"]["path"], edge["commits"]) == ("pay.py", "till.py", 2)
+    assert edge["confidence"] == pytest.approx(0.667)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,17 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
-from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
-from codequarry.shared.relations import UNKNOWN
+from codequarry.ingest.symbols.imported_files import in_any_folder, joined_path
+from codequarry.ingest.symbols.languages.cfamily_types import MAX_DECLARATORS, SPECIFIERS, expression_names, type_of
+from codequarry.ingest.symbols.naming_rules import (
+    DefinitionKind,
+    ImportedName,
+    NameChain,
+    NamingRules,
+    data_flow_query,
+    words,
+)
+from codequarry.ingest.symbols.nodes import first_named, node_text
 
 _QUERY = """
 (field_expression) @qualified
@@ -49,9 +57,19 @@ _QUERY = """
 (subscript_expression argument: (identifier) @mention)
 (conditional_expression (identifier) @mention)
 (case_statement value: (identifier) @mention)
-(return_statement (call_expression function: (identifier) @returned))
-(argument_list (call_expression function: (identifier) @argument))
 """
+_DATA_FLOW = data_flow_query(
+    "(call_expression function: [(identifier) @name (field_expression field: (field_identifier) @name)])",
+    returned=["(return_statement CALL)"],
+    arguments=["(argument_list CALL)"],
+)
+_CPP_DATA_FLOW = data_flow_query(
+    """(call_expression function: [(qualified_identifier name: (identifier) @name)
+      (template_function name: (identifier) @name)])""",
+    "(new_expression type: (type_identifier) @name)",
+    returned=["(return_statement CALL)"],
+    arguments=["(argument_list CALL)"],
+)
 _CPP_QUERY = """
 (qualified_identifier) @qualified
 (function_declarator declarator: (qualified_identifier name: (qualified_identifier
@@ -80,102 +98,13 @@ _CPP_QUERY = """
   (qualified_identifier name: (template_type name: (type_identifier) @inherits))])
 (qualified_identifier name: (identifier) @mention)
 """
-# Types that behave like the type inside, and functions that return a value of their type argument.
-_TRANSPARENT = words(
-    "unique_ptr shared_ptr weak_ptr optional vector deque list set unordered_set array atomic span",
-    "initializer_list make_unique make_shared static_cast dynamic_cast reinterpret_cast const_cast",
-    "scoped_refptr",
-)
-_WORDS = frozenset({"identifier", "field_identifier", "type_identifier", "namespace_identifier", "this"})
-_INNER = {
-    "call_expression": "function",
-    "pointer_expression": "argument",
-    "subscript_expression": "argument",
-    "cast_expression": "type",
-    "new_expression": "type",
-    "compound_literal_expression": "type",
-    "type_descriptor": "type",
-    "struct_specifier": "name",
-    "union_specifier": "name",
-    "class_specifier": "name",
-    "enum_specifier": "name",
-    "parenthesized_expression": "",
-}
-_TEMPLATES = frozenset({"template_type", "template_function", "template_method"})
-_SPECIFIERS = frozenset({"struct_specifier", "union_specifier", "class_specifier", "enum_specifier"})
 _FUNCTIONS = frozenset({"function_definition", "declaration", "field_declaration"})
-_MAX_DEPTH = 30
-# Declarators around a name: pointers, arrays, parentheses.
-_MAX_DECLARATORS = 7
-
-
-def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
-    if node is None:
-        return None
-    kind = node.type
-    if kind in _WORDS:
-        return (node_text(node, data),)
-    if depth > _MAX_DEPTH:
-        return None
-    if kind == "field_expression":
-        value, name = node.child_by_field_name("argument"), node.child_by_field_name("field")
-        own = _names_of(name, data, depth + 1)
-        if value is None or own is None:
-            return None
-        return (*(_names_of(value, data, depth + 1) or (UNKNOWN,)), *own)
-    if kind == "qualified_identifier":
-        return _qualified_names(node, data, depth + 1)
-    if kind in _TEMPLATES:
-        return _template_names(node, data, depth + 1)
-    if kind in _INNER:
-        return _names_of(inner_node(node, _INNER), data, depth + 1)
-    return None
-
-
-def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
-    scope, name = node.child_by_field_name("scope"), node.child_by_field_name("name")
-    own = _names_of(name, data, depth)
-    if name is None or own is None or scope is None or _is_transparent(name, data):
-        return own
-    return (*(_names_of(scope, data, depth) or ()), *own)
-
-
-def _is_transparent(node: Node, data: bytes) -> bool:
-    name = node.child_by_field_name("name") if node.type in _TEMPLATES else None
-    return name is not None and node_text(name, data) in _TRANSPARENT
-
-
-def _template_names(node: Node, data: bytes, depth: int) -> NameChain | None:
-    name, arguments = node.child_by_field_name("name"), node.child_by_field_name("arguments")
-    if name is None:
-        return None
-    first = first_named(arguments) if arguments is not None and _is_transparent(node, data) else None
-    return _names_of(first if first is not None else name, data, depth)
-
-
-def _type_of(node: Node, data: bytes) -> NameChain | None:
-    """Return the names of the declared type of a name, of what a function returns, or of the value of an ``auto``."""
-    value: Node | None = None
-    holder = node.parent
-    for _ in range(_MAX_DECLARATORS):
-        if holder is None or holder.type in _SPECIFIERS or holder.type == "template_declaration":
-            return None
-        if holder.type == "init_declarator":
-            value = holder.child_by_field_name("value")
-        type_ = holder.child_by_field_name("type")
-        if type_ is not None and holder.type not in {"template_argument_list", "cast_expression"}:
-            if type_.type == "placeholder_type_specifier":
-                value = value or holder.child_by_field_name("right")
-                return _names_of(value, data)
-            return _names_of(type_, data)
-        holder = holder.parent
-    return None
 
 
 def _declared_function(node: Node) -> Node | None:
     """Return the function declarator of a declaration, unless it declares a pointer to functions."""
     found = node.child_by_field_name("declarator")
-    for _ in range(_MAX_DECLARATORS):
+    for _ in range(MAX_DECLARATORS):
         if found is None:
             return None
         if found.type == "function_declarator":
@@ -199,7 +128,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind | 
     if node.type == "type_definition":
         type_ = node.child_by_field_name("type")
         named = type_ is not None and type_.child_by_field_name("name") is not None
-        if type_ is not None and type_.type in _SPECIFIERS and not named and type_.type != "enum_specifier":
+        if type_ is not None and type_.type in SPECIFIERS and not named and type_.type != "enum_specifier":
             return replace(kind, has_members=True)
     return kind
 
@@ -210,7 +139,7 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
         name = node.child_by_field_name("name")
         return tuple(node_text(child, data) for child in name.named_children[:-1]) if name is not None else ()
     name = node.child_by_field_name("declarator") if node.type in _FUNCTIONS else None
-    for _ in range(_MAX_DECLARATORS):
+    for _ in range(MAX_DECLARATORS):
         if name is None or name.type == "qualified_identifier":
             break
         name = name.child_by_field_name("declarator") or (
@@ -219,9 +148,9 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
     if name is None or name.type != "qualified_identifier":
         return ()
     owner: NameChain = ()
-    for _ in range(_MAX_DECLARATORS):
+    for _ in range(MAX_DECLARATORS):
         scope, inner = name.child_by_field_name("scope"), name.child_by_field_name("name")
-        owner += (_names_of(scope, data) or ())[-1:] if scope is not None else ()
+        owner += (expression_names(scope, data) or ())[-1:] if scope is not None else ()
         if inner is None or inner.type != "qualified_identifier":
             break
         name = inner
@@ -233,12 +162,30 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
     return [ImportedName("*", node_text(path, data).strip('<>"'))] if path is not None else []
 
 
+def _files_of(node: Node, data: bytes, path: str) -> list[str]:
+    """Return where an included file may be: beside the including file if it is quoted, or in a folder for includes."""
+    named = node.child_by_field_name("path")
+    text = node_text(named, data) if named is not None else ""
+    if text.startswith('"'):
+        written = text.strip('"')
+        return [joined_path(path.rpartition("/")[0], written), in_any_folder(written)]
+    written = text.strip("<>")
+    if not text.startswith("<"):
+        return []
+    if "/" in written:
+        return [in_any_folder(written)]
+    # Most are headers of the system, and a file of the same name in another folder is not meant.
+    return [written, f"src/{written}", *(in_any_folder(f"{folder}/{written}") for folder in _INCLUDED)]
+
+
 def _module_of(module: str, path: str) -> str:
     """Return the path of an included file without steps up, because the folders to look in are not known."""
     parts = [part for part in module.split("/") if part not in {"", ".", ".."}]
     return "/".join(parts)
 
 
+# Folders that compilers are told to look in.
+_INCLUDED = ("include", "includes", "inc")
 _FUNCTION = DefinitionKind("function", "function", has_locals=True)
 _PROTOTYPE = DefinitionKind("prototype", "function")
 _DEFINITIONS = {
@@ -267,13 +214,14 @@ _BUILTINS = words(
 )
 
 C_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions=_DEFINITIONS,
     kind_of=_kind_of,
-    names_of=_names_of,
-    type_of=_type_of,
+    names_of=expression_names,
+    type_of=type_of,
     owner_of=_owner_of,
     imports=_imports,
+    files_of=_files_of,
     module_of=_module_of,
     call_lists=frozenset({"argument_list"}),
     qualifies_members=True,
@@ -282,7 +230,8 @@ C_NAMES = NamingRules(
 )
 CPP_NAMES = replace(
     C_NAMES,
-    query=_QUERY + _CPP_QUERY,
+    query=C_NAMES.query + _CPP_QUERY + _CPP_DATA_FLOW,
+    lambdas=frozenset({"lambda_expression"}),
     qualifies_members=False,
     sees_members=True,
     self_names=frozenset({"this"}),

@@ -5,7 +5,14 @@ from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
+from codequarry.ingest.symbols.naming_rules import (
+    DefinitionKind,
+    ImportedName,
+    NameChain,
+    NamingRules,
+    data_flow_query,
+    words,
+)
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
@@ -26,6 +33,18 @@ _QUERY = """
 (member_access_expression expression: (identifier) @mention)
 (member_access_expression name: (identifier) @mention)
 """
+_DATA_FLOW = data_flow_query(
+    """(invocation_expression function: [(identifier) @name (generic_name (identifier) @name)
+      (member_access_expression name: [(identifier) @name (generic_name (identifier) @name)])
+      (conditional_access_expression (member_binding_expression name: (identifier) @name))])""",
+    """(object_creation_expression type: [(identifier) @name (generic_name (identifier) @name)
+      (qualified_name name: (identifier) @name)])""",
+    returned=[
+        "(return_statement [CALL (await_expression CALL)])",
+        "(arrow_expression_clause [CALL (await_expression CALL)])",
+    ],
+    arguments=["(argument [CALL (await_expression CALL)])"],
+)
 
 _CLASS = DefinitionKind("class", "class", has_members=True)
 _METHOD = DefinitionKind("method", "method", has_locals=True)
@@ -136,7 +155,7 @@ def _own_module(path: str, package: str | None) -> str:
 
 
 CSHARP_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "class_declaration": _CLASS,
         "struct_declaration": DefinitionKind("struct", "class", has_members=True),
@@ -158,6 +177,8 @@ CSHARP_NAMES = NamingRules(
     type_of=_type_of,
     imports=_imports,
     own_module=_own_module,
+    call_lists=frozenset({"argument_list"}),
+    lambdas=frozenset({"lambda_expression"}),
     self_names=frozenset({"this"}),
     super_names=frozenset({"base"}),
     sees_members=True,

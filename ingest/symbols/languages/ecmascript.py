@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.ecmascript_modules import imports, module_of, passed_on
 from codequarry.ingest.symbols.languages.ecmascript_types import expression_names, type_of
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, data_flow_query, words
 from codequarry.ingest.symbols.nodes import node_text
 
 _COMMON = """
@@ -48,6 +48,12 @@ _COMMON = """
 (export_specifier name: (identifier) @mention)
 (export_statement value: (identifier) @mention)
 """
+_DATA_FLOW = data_flow_query(
+    "(call_expression function: [(identifier) @name (member_expression property: (property_identifier) @name)])",
+    "(new_expression constructor: [(identifier) @name (member_expression property: (property_identifier) @name)])",
+    returned=["(return_statement [CALL (await_expression CALL)])", "(arrow_function body: CALL)"],
+    arguments=["(arguments [CALL (await_expression CALL)])"],
+)
 _JSX = """
 (jsx_expression (identifier) @mention)
 """
@@ -142,7 +148,7 @@ def _is_own(name: Node, data: bytes) -> bool:
 
 
 JAVASCRIPT_NAMES = NamingRules(
-    query=_COMMON + _JSX + _JAVASCRIPT,
+    query=_COMMON + _DATA_FLOW + _JSX + _JAVASCRIPT,
     definitions={
         "function_declaration": _FUNCTION,
         "generator_function_declaration": _FUNCTION,
@@ -176,6 +182,8 @@ JAVASCRIPT_NAMES = NamingRules(
     imports=imports,
     passed_on=passed_on,
     module_of=module_of,
+    call_lists=frozenset({"arguments"}),
+    lambdas=frozenset({"arrow_function", "function_expression", "generator_function"}),
     is_member=_is_own,
     self_names=frozenset({"this"}),
     super_names=frozenset({"super"}),
@@ -194,5 +202,5 @@ JAVASCRIPT_NAMES = NamingRules(
         "Capitalize",
     ),
 )
-TYPESCRIPT_NAMES = replace(JAVASCRIPT_NAMES, query=_COMMON + _TYPESCRIPT)
-TSX_NAMES = replace(JAVASCRIPT_NAMES, query=_COMMON + _JSX + _TYPESCRIPT)
+TYPESCRIPT_NAMES = replace(JAVASCRIPT_NAMES, query=_COMMON + _DATA_FLOW + _TYPESCRIPT)
+TSX_NAMES = replace(JAVASCRIPT_NAMES, query=_COMMON + _DATA_FLOW + _JSX + _TYPESCRIPT)

@@ -4,10 +4,17 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, words
+from codequarry.ingest.symbols.languages.golang_types import INNER, expression_names, type_of
+from codequarry.ingest.symbols.naming_rules import (
+    DefinitionKind,
+    ImportedName,
+    NameChain,
+    NamingRules,
+    data_flow_query,
+    words,
+)
 from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
 from codequarry.shared.go_packages import go_package_name
-from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
 [(func_literal) (block) (if_statement) (for_statement) (expression_switch_statement) (type_switch_statement)
@@ -46,11 +53,12 @@ _QUERY = """
 (range_clause right: (identifier) @mention)
 (literal_element (identifier) @mention)
 (const_spec type: (type_identifier) @type)
-(return_statement (expression_list (call_expression
-  function: [(identifier) @returned (selector_expression field: (field_identifier) @returned)])))
-(argument_list (call_expression
-  function: [(identifier) @argument (selector_expression field: (field_identifier) @argument)]))
 """
+_DATA_FLOW = data_flow_query(
+    "(call_expression function: [(identifier) @name (selector_expression field: (field_identifier) @name)])",
+    returned=["(return_statement (expression_list CALL))"],
+    arguments=["(argument_list CALL)"],
+)
 
 _BUILTIN_TYPES = words(
     "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune",
@@ -60,147 +68,6 @@ _BUILTINS = words(
     "append cap clear close complex copy delete imag len make max min new panic print println real recover",
     "true false nil iota _",
 )
-# The type or value inside, whose members are those of the whole: of an element, for containers.
-_INNER = {
-    "unary_expression": "operand",
-    "index_expression": "operand",
-    "slice_expression": "operand",
-    "composite_literal": "type",
-    "type_assertion_expression": "type",
-    "type_conversion_expression": "type",
-    "type_instantiation_expression": "type",
-    "generic_type": "type",
-    "slice_type": "element",
-    "array_type": "element",
-    "implicit_length_array_type": "element",
-    "map_type": "value",
-    "channel_type": "value",
-    "variadic_argument": "",
-    "pointer_type": "",
-    "parenthesized_expression": "",
-    "parenthesized_type": "",
-    "type_elem": "",
-    "type_constraint": "",
-    "literal_element": "",
-}
-_WORDS = frozenset({"identifier", "type_identifier", "field_identifier", "package_identifier"})
-_LISTED = frozenset({"slice_type", "array_type", "implicit_length_array_type", "map_type"})
-_SELECTORS = {"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")}
-# Functions that return a value of the type of their first argument.
-_OF_ARGUMENT = frozenset({"new", "make", "append", "min", "max"})
-_MAX_DEPTH = 30
-
-
-def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
-    if node is None:
-        return None
-    kind = node.type
-    if kind in _WORDS:
-        return (node_text(node, data),)
-    if depth > _MAX_DEPTH:
-        return None
-    if kind in _SELECTORS:
-        value, name = (node.child_by_field_name(part) for part in _SELECTORS[kind])
-        if value is None or name is None:
-            return None
-        return (*(_names_of(value, data, depth + 1) or (UNKNOWN,)), node_text(name, data))
-    if kind == "call_expression":
-        return _called(node, data, depth + 1)
-    if kind in _INNER:
-        return _names_of(inner_node(node, _INNER), data, depth + 1)
-    if kind == "function_type":
-        result = node.child_by_field_name("result")
-        return _result_names(result, data) if result is not None else None
-    return _key_names(node, data) if kind == "keyed_element" else None
-
-
-def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
-    function = node.child_by_field_name("function")
-    if function is None:
-        return None
-    names = _names_of(function, data, depth)
-    if names is not None and len(names) == 1 and names[0] in _OF_ARGUMENT:
-        arguments = node.child_by_field_name("arguments")
-        first = first_named(arguments) if arguments is not None else None
-        return _names_of(first, data, depth)
-    return names
-
-
-def _result_names(result: Node, data: bytes) -> NameChain | None:
-    """Return the names of a function's first result."""
-    if result.type != "parameter_list":
-        return _names_of(result, data)
-    first = first_named(result)
-    type_ = first.child_by_field_name("type") if first is not None else None
-    return _names_of(type_, data)
-
-
-def _key_names(element: Node, data: bytes) -> NameChain | None:
-    """Return the names of the field that a keyed element sets, or of its key in a list or map."""
-    key = element.child_by_field_name("key")
-    literal, nested = element.parent, False
-    for _ in range(_MAX_DEPTH):
-        if literal is None or literal.type == "composite_literal":
-            break
-        nested = nested or literal.type == "literal_element"
-        literal = literal.parent
-    type_ = literal.child_by_field_name("type") if literal is not None else None
-    own = _names_of(key, data)
-    if type_ is None or own is None:
-        return None
-    if type_.type in _LISTED and not nested:
-        return own
-    names = _names_of(type_, data)
-    return (*names, *own) if names else None
-
-
-def _type_of(node: Node, data: bytes) -> NameChain | None:
-    """Return the names of the declared type of a name, or of its value."""
-    parent = node.parent
-    if parent is None:
-        return None
-    if parent.type == "expression_list":
-        statement = parent.parent
-        return _assigned(node, parent, statement, data) if statement is not None else None
-    if parent.type in {"function_declaration", "method_declaration", "method_elem"}:
-        result = parent.child_by_field_name("result")
-        return _result_names(result, data) if result is not None else None
-    if parent.type in {"qualified_type", "generic_type"}:
-        outer = parent.parent
-        return _names_of(outer if outer is not None and outer.type == "generic_type" else parent, data)
-    type_ = parent.child_by_field_name("type")
-    if type_ == node:
-        # The scope of an embedded field binds its name, so that its type is found like that of any field.
-        return (node_text(node, data),)
-    if type_ is not None:
-        return None if parent.type == "type_spec" and type_.type == "function_type" else _names_of(type_, data)
-    value = parent.child_by_field_name("value")
-    if value is None:
-        return None
-    names = parent.children_by_field_name("name")
-    return _nth(names.index(node) if node in names else 0, len(names), value, data)
-
-
-def _assigned(name: Node, names: Node, statement: Node, data: bytes) -> NameChain | None:
-    value = statement.child_by_field_name("right") or statement.child_by_field_name("value")
-    if value is None:
-        return None
-    left = names.named_children
-    index = left.index(name)
-    if statement.type == "range_clause":
-        # `for index, element := range list`; a lone name is an index too, or an element of a channel.
-        return _names_of(value, data) if index == len(left) - 1 else None
-    if value.type != "expression_list":
-        return _names_of(value, data) if index == 0 else None
-    return _nth(index, len(left), value, data)
-
-
-def _nth(index: int, count: int, values: Node, data: bytes) -> NameChain | None:
-    """Return the names of the value of a name; of several results of one function, only the first is known."""
-    found = values.named_children
-    if len(found) == count:
-        return _names_of(found[index], data)
-    return _names_of(found[0], data) if index == 0 and found else None
 
 
 def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
@@ -218,9 +85,9 @@ def _holds_fields(node: Node) -> bool:
     values = node.child_by_field_name("value") if type_ is None else None
     inner = first_named(values) if values is not None else type_
     for _ in range(4):
-        if inner is None or inner.type not in _INNER or inner.type == "parenthesized_expression":
+        if inner is None or inner.type not in INNER or inner.type == "parenthesized_expression":
             break
-        inner = inner_node(inner, _INNER)
+        inner = inner_node(inner, INNER)
     return inner is not None and inner.type == "struct_type"
 
 
@@ -228,14 +95,14 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
     receiver = node.child_by_field_name("receiver")
     parameter = first_named(receiver) if receiver is not None else None
     type_ = parameter.child_by_field_name("type") if parameter is not None else None
-    return (_names_of(type_, data) or ()) if type_ is not None else ()
+    return (expression_names(type_, data) or ()) if type_ is not None else ()
 
 
 def _narrowed(node: Node, data: bytes) -> tuple[str, NameChain] | None:
     """Read the case of a type switch that has one type."""
     types = node.children_by_field_name("type")
     alias = node.parent.child_by_field_name("alias") if node.parent is not None else None
-    names = _names_of(types[0], data) if len(types) == 1 and alias is not None else None
+    names = expression_names(types[0], data) if len(types) == 1 and alias is not None else None
     return (node_text(alias, data), names) if names and alias is not None else None
 
 
@@ -261,7 +128,7 @@ _TYPES = {
 }
 
 GO_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "package_clause": DefinitionKind("package", "block", binds=False),
         "function_declaration": DefinitionKind("function", "function", has_locals=True),
@@ -274,13 +141,14 @@ GO_NAMES = NamingRules(
         "var_spec": DefinitionKind("var", "block"),
     },
     kind_of=_kind_of,
-    names_of=_names_of,
-    type_of=_type_of,
+    names_of=expression_names,
+    type_of=type_of,
     owner_of=_owner_of,
     narrowed=_narrowed,
     imports=_imports,
     own_module=_own_module,
     call_lists=frozenset({"argument_list"}),
+    lambdas=frozenset({"func_literal"}),
     qualifies_members=True,
     sees_package=True,
     builtins=_BUILTINS,

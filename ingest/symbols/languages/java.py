@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RESULT_TYPES, RUNTIME, TRANSPARENT, imports
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, data_flow_query
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
@@ -55,6 +55,13 @@ _QUERY = """
 (element_value_pair value: (identifier) @mention)
 (lambda_expression body: (identifier) @mention)
 """
+_DATA_FLOW = data_flow_query(
+    "(method_invocation name: (identifier) @name)",
+    """(object_creation_expression type: [(type_identifier) @name (generic_type (type_identifier) @name)
+      (scoped_type_identifier (type_identifier) @name .)])""",
+    returned=["(return_statement CALL)"],
+    arguments=["(argument_list CALL)"],
+)
 
 _METHOD = DefinitionKind("method", "method", has_locals=True)
 _CONSTRUCTOR = DefinitionKind("constructor", "method", has_locals=True)
@@ -208,7 +215,7 @@ def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
 
 
 JAVA_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "class_declaration": _CLASS,
         "interface_declaration": DefinitionKind("interface", "interface", has_members=True),
@@ -227,6 +234,8 @@ JAVA_NAMES = NamingRules(
     names_of=_names_of,
     type_of=_type_of,
     imports=imports,
+    call_lists=frozenset({"argument_list"}),
+    lambdas=frozenset({"lambda_expression"}),
     self_names=frozenset({"this"}),
     super_names=frozenset({"super"}),
     sees_members=True,

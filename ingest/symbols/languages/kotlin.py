@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tree_sitter import Node
 
 from codequarry.ingest.symbols.languages.jvm import ELEMENT_CALLS, RUNTIME, TRANSPARENT, imports
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, data_flow_query
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
@@ -39,6 +39,12 @@ _QUERY = """
 (function_body (simple_identifier) @mention)
 (indexing_expression (simple_identifier) @mention)
 """
+_DATA_FLOW = data_flow_query(
+    """(call_expression . [(simple_identifier) @name
+      (navigation_expression (navigation_suffix (simple_identifier) @name))])""",
+    returned=['(jump_expression "return" CALL)', "(function_body CALL)"],
+    arguments=["(value_argument CALL)"],
+)
 
 _CLASS = DefinitionKind("class", "class", has_members=True)
 _INTERFACE = DefinitionKind("interface", "interface", has_members=True)
@@ -204,7 +210,7 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
 
 
 KOTLIN_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "class_declaration": _CLASS,
         "object_declaration": DefinitionKind("object", "class", has_members=True),
@@ -222,6 +228,9 @@ KOTLIN_NAMES = NamingRules(
     type_of=_type_of,
     owner_of=_owner_of,
     imports=imports,
+    call_lists=frozenset({"call_suffix"}),
+    # A return in a lambda is one of the function around it.
+    lambdas=frozenset({"anonymous_function"}),
     self_names=frozenset({"this"}),
     super_names=frozenset({"super"}),
     sees_members=True,

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules
+from codequarry.ingest.symbols.imported_files import in_any_folder, joined_path
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, data_flow_query
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
@@ -25,6 +26,15 @@ _QUERY = """
 (member_access_expression name: (name) @mention)
 (class_constant_access_expression (name) (name) @mention)
 """
+_DATA_FLOW = data_flow_query(
+    "(function_call_expression function: [(name) @name (qualified_name (name) @name)])",
+    "(member_call_expression name: (name) @name)",
+    "(nullsafe_member_call_expression name: (name) @name)",
+    "(scoped_call_expression name: (name) @name)",
+    "(object_creation_expression [(name) @name (qualified_name (name) @name)])",
+    returned=["(return_statement CALL)"],
+    arguments=["(argument CALL)"],
+)
 
 _CLASS = DefinitionKind("class", "class", has_members=True)
 _FIELD = DefinitionKind("property", "block")
@@ -111,8 +121,30 @@ def _imports(node: Node, data: bytes) -> list[ImportedName]:
     return imported
 
 
+def _files_of(node: Node, data: bytes, path: str) -> list[str]:
+    """Return where a required or included file may be."""
+    found = _REQUIRED.match(node_text(node, data)) if node.type.endswith(_REQUIRING) else None
+    if found is None:
+        return []
+    before, file, folder = found[1].strip(" ."), found[2], path.rpartition("/")[0]
+    if not before:
+        # Beside the file, or below the folder that the program runs in.
+        return [joined_path(folder, file), joined_path("", file)]
+    above = _ABOVE.fullmatch(before)
+    if above is None:
+        # A constant or variable of the program names the folder.
+        return [in_any_folder(file)] if "/" in file.strip("/") else []
+    steps = int(above[1] or 1) if before.startswith("dirname") and "__DIR__" in before else 0
+    return [joined_path("/".join([folder, *[".."] * min(steps, _MAX_STEPS)]), file)]
+
+
+_REQUIRING = ("require_expression", "require_once_expression", "include_expression", "include_once_expression")
+_REQUIRED = re.compile(r"""(?:require|include)(?:_once)?\s*\(?([^"']*)["']([^"'$]+)["']\s*\)?\s*\Z""")
+_ABOVE = re.compile(r"__DIR__|dirname\(\s*__FILE__\s*\)|dirname\(\s*__DIR__\s*(?:,\s*(\d{1,2})\s*)?\)")
+_MAX_STEPS = 20
+
 PHP_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "class_declaration": _CLASS,
         "interface_declaration": DefinitionKind("interface", "interface", has_members=True),
@@ -129,8 +161,11 @@ PHP_NAMES = NamingRules(
     expression_of=_expression_of,
     type_of=_type_of,
     imports=_imports,
+    files_of=_files_of,
     # A function that the namespace does not have is one of the global namespace.
     own_module=lambda path, package: f"{package}|" if package else "",
+    call_lists=frozenset({"arguments"}),
+    lambdas=frozenset({"anonymous_function", "arrow_function"}),
     self_names=frozenset({"$this", "self", "static"}),
     super_names=frozenset({"parent"}),
     sees_package=True,

@@ -5,7 +5,7 @@ import re
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, ImportedName, NameChain, NamingRules, data_flow_query
 from codequarry.ingest.symbols.nodes import node_text
 from codequarry.shared.relations import UNKNOWN
 
@@ -66,12 +66,12 @@ _QUERY = """
 (lambda body: (identifier) @mention)
 (list_comprehension body: (identifier) @mention)
 (with_item value: [(identifier) @mention (as_pattern . (identifier) @mention)])
-(return_statement (call function: [(identifier) @returned (attribute attribute: (identifier) @returned)]))
-(return_statement (await (call function: [(identifier) @returned (attribute attribute: (identifier) @returned)])))
-(argument_list (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)]))
-(argument_list (keyword_argument
-  value: (call function: [(identifier) @argument (attribute attribute: (identifier) @argument)])))
 """
+_DATA_FLOW = data_flow_query(
+    "(call function: [(identifier) @name (attribute attribute: (identifier) @name)])",
+    returned=["(return_statement [CALL (await CALL)])"],
+    arguments=["(argument_list [CALL (await CALL) (keyword_argument value: CALL)])"],
+)
 
 # Wrappers whose argument is the type that matters: an object that may be absent, or that is awaited.
 _TRANSPARENT = {"Optional", "Annotated", "Final", "ClassVar", "Awaitable", "Coroutine", "Type", "type", "Required"}
@@ -209,7 +209,7 @@ def _module_of(module: str, path: str) -> str:
 
 
 PYTHON_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "function_definition": DefinitionKind("function", "function", has_locals=True),
         "class_definition": DefinitionKind("class", "class", has_members=True),

@@ -2,8 +2,9 @@
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
-from codequarry.ingest.symbols.nodes import node_text
+from codequarry.ingest.symbols.imported_files import in_any_folder, joined_path
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, data_flow_query, words
+from codequarry.ingest.symbols.nodes import first_named, node_text
 from codequarry.shared.relations import UNKNOWN
 
 _QUERY = """
@@ -24,6 +25,16 @@ _QUERY = """
 (call receiver: (identifier) @mention)
 (argument_list (identifier) @mention)
 """
+_DATA_FLOW = data_flow_query(
+    "(call method: (identifier) @name)",
+    returned=[
+        "(return (argument_list CALL))",
+        # The last statement of a method is its result.
+        "(method body: (body_statement [CALL (identifier) @returned] .))",
+        "(singleton_method body: (body_statement [CALL (identifier) @returned] .))",
+    ],
+    arguments=["(argument_list [CALL (pair value: CALL)])"],
+)
 
 _CLASS = DefinitionKind("class", "class", has_members=True)
 _METHOD = DefinitionKind("method", "method", has_locals=True)
@@ -100,8 +111,28 @@ def _owner_of(node: Node, data: bytes) -> NameChain:
     return (_names_of(scope, data) or ()) if scope is not None else ()
 
 
+def _files_of(node: Node, data: bytes, path: str) -> list[str]:
+    """Return where a required file may be: beside the requiring file, or in a folder that programs look in."""
+    method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
+    word = node_text(method, data) if method is not None else ""
+    first = first_named(arguments) if arguments is not None and word in _REQUIRES else None
+    written = node_text(first, data).strip("\"'") if first is not None else ""
+    if not written or "#{" in written:
+        return []
+    file = written if written.endswith(".rb") else f"{written}.rb"
+    if word == "require_relative":
+        return [joined_path(path.rpartition("/")[0], file)]
+    if word == "load" or file.startswith("."):
+        return [joined_path("", file)]
+    return [f"lib/{file}", *(in_any_folder(f"{folder}/{file}") for folder in _LOADED)]
+
+
+_REQUIRES = frozenset({"require", "require_relative", "load"})
+# Folders of a gem, an engine or their tests that are on the load path.
+_LOADED = ("lib", "test", "spec")
+
 RUBY_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "class": _CLASS,
         "module": DefinitionKind("module", "class", has_members=True),
@@ -116,6 +147,9 @@ RUBY_NAMES = NamingRules(
     expression_of=_expression_of,
     type_of=_type_of,
     owner_of=_owner_of,
+    files_of=_files_of,
+    call_lists=frozenset({"argument_list"}),
+    lambdas=frozenset({"lambda"}),
     self_names=frozenset({"self"}),
     sees_members=True,
     runtime=words("String Array Hash Integer Float Symbol Kernel File Dir IO Time Object Class Module"),

@@ -8,6 +8,7 @@ from tree_sitter import Node
 from codequarry.ingest.symbols.languages.rust_expressions import expression_names
 from codequarry.ingest.symbols.languages.rust_modules import (
     MODULE_WORDS,
+    files_of,
     imports,
     module_of,
     own_module,
@@ -15,7 +16,7 @@ from codequarry.ingest.symbols.languages.rust_modules import (
     written_module,
 )
 from codequarry.ingest.symbols.languages.rust_types import type_of
-from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, words
+from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules, data_flow_query, words
 from codequarry.shared.relations import ReferenceKind
 
 _QUERY = """
@@ -63,16 +64,13 @@ _QUERY = """
 (or_pattern (identifier) @mention)
 (index_expression (identifier) @mention)
 (macro_invocation (token_tree) @tokens)
-(block (call_expression
-  function: [(identifier) @returned (scoped_identifier name: (identifier) @returned)
-    (field_expression field: (field_identifier) @returned)]) .)
-(return_expression (call_expression
-  function: [(identifier) @returned (scoped_identifier name: (identifier) @returned)
-    (field_expression field: (field_identifier) @returned)]))
-(arguments (call_expression
-  function: [(identifier) @argument (scoped_identifier name: (identifier) @argument)
-    (field_expression field: (field_identifier) @argument)]))
 """
+_DATA_FLOW = data_flow_query(
+    """(call_expression function: [(identifier) @name (scoped_identifier name: (identifier) @name)
+      (field_expression field: (field_identifier) @name)])""",
+    returned=["(block [CALL (try_expression CALL)] .)", "(return_expression [CALL (try_expression CALL)])"],
+    arguments=["(arguments [CALL (try_expression CALL) (reference_expression value: CALL)])"],
+)
 
 
 def _kind_of(node: Node, kind: DefinitionKind, data: bytes) -> DefinitionKind:
@@ -114,7 +112,7 @@ def _in_tokens(node: Node, data: bytes) -> Iterator[tuple[ReferenceKind, int, Na
 
 
 RUST_NAMES = NamingRules(
-    query=_QUERY,
+    query=_QUERY + _DATA_FLOW,
     definitions={
         "function_item": DefinitionKind("function", "function", has_locals=True),
         "function_signature_item": DefinitionKind("function", "function", has_locals=True),
@@ -137,12 +135,14 @@ RUST_NAMES = NamingRules(
     container_of=_container_of,
     in_tokens=_in_tokens,
     imports=imports,
+    files_of=files_of,
     passed_on=passed_on,
     module_of=module_of,
     module_words=MODULE_WORDS,
     written_module=written_module,
     own_module=own_module,
     call_lists=frozenset({"arguments"}),
+    lambdas=frozenset({"closure_expression"}),
     qualifies_members=True,
     self_names=frozenset({"self", "Self"}),
     builtins=words(

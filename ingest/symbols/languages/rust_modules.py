@@ -10,10 +10,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.imported_files import joined_path
 from codequarry.ingest.symbols.naming_rules import ImportedName, NameChain, PassedOnName
 from codequarry.ingest.symbols.nodes import first_named, node_text
 
 _OWN = "self::"
+_ATTRIBUTE = "attribute_item"
+_PATH = re.compile(r"""\bpath\s*=\s*"([^"]+)\"""")
 MODULE_WORDS = frozenset({"crate", "super", _OWN})
 """Heads of paths that begin at a known module."""
 _ROOTS = frozenset({"lib", "main", "mod"})
@@ -92,6 +95,23 @@ def imports(node: Node, data: bytes) -> list[ImportedName]:
         ImportedName(name, _in_nested(node, module, data), member, place)
         for name, module, member, place in _used(node, data)
     ]
+
+
+def files_of(node: Node, data: bytes, path: str) -> list[str]:
+    """Return where the file of a module may be that is declared without a body."""
+    name = node.child_by_field_name("name") if node.type == "mod_item" else None
+    if name is None or node.child_by_field_name("body") is not None:
+        return []
+    attribute = node.prev_named_sibling
+    named = _PATH.search(node_text(attribute, data)) if attribute is not None and attribute.type == _ATTRIBUTE else None
+    if named is not None:
+        return [joined_path(path.rpartition("/")[0], named[1])]
+    inside = _in_nested(node, "self", data).split("::")[1:]
+    own, folder = own_module(path, None)[2:], path.rpartition("/")[0]
+    # A file of such a folder is the root of a crate, whose modules lie beside it, or a module of another such file.
+    bases = [folder, own] if folder.rpartition("/")[2] in _CRATES else [own]
+    modules = ["/".join(filter(None, (base, *inside, node_text(name, data)))) for base in bases]
+    return [file for module in modules for file in (f"{module}.rs", f"{module}/mod.rs")]
 
 
 def passed_on(node: Node, data: bytes) -> list[PassedOnName]:

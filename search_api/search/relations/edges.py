@@ -1,22 +1,30 @@
 """The edges around a symbol, found breadth first."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from codequarry.search_api.answers.relations import Edge, EdgeEnd, Edges
+from codequarry.search_api.answers.relations import Edge, Edges
 from codequarry.search_api.graph.candidates import Resolved
-from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference
+from codequarry.search_api.graph.definitions import FILE, DefinedSymbol, FilePlace, WrittenReference, whole_file
 from codequarry.search_api.query.relations_request import GraphRequest
 from codequarry.search_api.search.cursor import digest
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.pages import Page
+from codequarry.search_api.search.relations.co_changes import CoChanges
 from codequarry.search_api.search.relations.defined_symbols import is_named
+from codequarry.search_api.search.relations.edge_answers import (
+    edge_of,
+    edge_of_files,
+    edge_of_methods,
+    edge_order,
+    referring_names,
+)
+from codequarry.search_api.search.relations.go_implementations import GoImplementations, Implementation
 from codequarry.search_api.search.relations.symbol_reader import SymbolReader
-from codequarry.shared.relations import UNKNOWN
+from codequarry.shared.errors import UsageError
 
 # Beyond the first level, only this many symbols are followed; more than this nobody reads.
 MAX_FOLLOWED = 300
-_CONFIDENCE_DIGITS = 3
 
 
 def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
@@ -30,7 +38,10 @@ def find_edges(engine: SearchEngine, request: GraphRequest) -> Edges:
     query = digest("graph", named, values, edges, request.limit)
     page = Page.located(engine, request.selection, request.cursor, query, request.limit)
     page.require_one_version()
-    walk = _Walk(SymbolReader(engine.store, page.found.scope.snapshot), request)
+    snapshot = page.found.scope.snapshot
+    reader = SymbolReader(engine.store, snapshot)
+    implementations = GoImplementations(engine.store, snapshot, reader)
+    walk = _Walk(reader, CoChanges(engine.store, snapshot), implementations, request)
     found = walk.edges()
     shown, cursor = page.cut(found)
     repos = {end.repo for edge in shown for end in (edge.source, edge.to) if end is not None}
@@ -42,6 +53,8 @@ class _Walk:
     """A walk from the symbols asked for; each symbol is followed once."""
 
     reader: SymbolReader
+    co_changes: CoChanges
+    implementations: GoImplementations
     request: GraphRequest
     _seen: set[DefinedSymbol] = field(default_factory=set)
 
@@ -54,12 +67,16 @@ class _Walk:
             if not frontier:
                 break
             level: dict[Edge, DefinedSymbol | None] = {}
+            if self.request.asks_for("co_change"):
+                level.update(self._changed_together(frontier, depth))
+            if self.request.asks_for("implements"):
+                level.update(self._implementing(frontier, depth))
             if self.request.direction in {"in", "both"}:
                 level.update(self._incoming(frontier, depth))
             if self.request.direction in {"out", "both"}:
                 level.update(self._outgoing(frontier, depth))
                 level.update(self._given(frontier, depth))
-            found += sorted(level, key=_order)
+            found += sorted(level, key=edge_order)
             new = dict.fromkeys(symbol for symbol in level.values() if symbol is not None)
             frontier = [symbol for symbol in new if symbol not in self._seen][:MAX_FOLLOWED]
             self._seen.update(frontier)
@@ -70,23 +87,79 @@ class _Walk:
         if self.request.file is not None:
             return self.reader.files(self.request.file)
         if name is None:
-            return self.reader.of_chunk(self.request.chunk_id or "")
+            return self.reader.of_chunk(self.request.chunk_id or "", or_file=self.request.asks_for("co_change"))
         return [symbol for symbol in self.reader.definitions([name.last]) if is_named(symbol, name)]
+
+    def _changed_together(
+        self, symbols: Sequence[DefinedSymbol], depth: int
+    ) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        """Yield the edges between the files of symbols and the files that changed along with them."""
+        places = list(dict.fromkeys(symbol.place for symbol in symbols))
+        if self.request.direction == "in":
+            pairs = self.co_changes.to_files(places, self.request.selection.filters)
+        else:
+            # Each pair once: with "both", the edge back says the same.
+            pairs = self.co_changes.from_files(places)
+        for pair in pairs:
+            if pair.share >= (self.request.min_confidence or 0.0):
+                far = pair.source if self.request.direction == "in" else pair.to
+                yield edge_of_files(pair, depth), whole_file(far)
+
+    def _implementing(
+        self, symbols: Sequence[DefinedSymbol], depth: int
+    ) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
+        """Yield the edges from types of Go to the interfaces whose methods they have."""
+        found: list[tuple[Implementation, DefinedSymbol]] = []
+        if self.request.direction in {"in", "both"}:
+            of_interfaces = self.implementations.of_interfaces(symbols, self.request.selection.filters)
+            found += [(each, each.type) for each in of_interfaces]
+        if self.request.direction in {"out", "both"}:
+            found += [(each, each.interface) for each in self.implementations.of_types(symbols)]
+        for each, far in found:
+            if each.confidence >= self.request.least_sure:
+                yield edge_of_methods(each, depth), far
 
     def _incoming(self, targets: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         wanted = set(targets)
-        names = {name for target in targets for name in _referring_names(target)}
+        names = {name for target in targets for name in referring_names(target)}
         written = [
             one for one in self.reader.references_to(names, self.request.selection.filters) if self._is_asked(one)
         ]
+        files = {target.place for target in targets if target.definition.symbol_kind == FILE}
+        written += self._imports_from(files, set(written))
         sources, takers = self._sources(written), self._takers(written)
         for one, meanings in zip(written, self.reader.resolve(written), strict=True):
             best = meanings[0].confidence if meanings else 0.0
-            meant = next((found for found in meanings if found.confidence == best and found.symbol in wanted), None)
+            is_import = one.reference.kind == "import"
+            meant = next(
+                (
+                    found
+                    for found in meanings
+                    if found.confidence == best
+                    and (found.symbol in wanted or (is_import and found.symbol.place in files))
+                ),
+                None,
+            )
             is_given = one.reference.into is not None
             source = takers.get(one) if is_given else sources.get((one.place, one.reference.within))
-            if meant is not None and best >= self.request.min_confidence and (source is not None or not is_given):
-                yield _edge(one, meant, depth, source), source
+            if meant is not None and best >= self.request.least_sure and (source is not None or not is_given):
+                yield edge_of(one, meant, depth, source), source
+
+    def _imports_from(
+        self, files: Collection[FilePlace], known: Collection[WrittenReference]
+    ) -> list[WrittenReference]:
+        """Return the imports of names that files define; only those of the files asked for are read."""
+        if self.request.file is None or not self.request.asks_for("import"):
+            return []
+        names = {name for place in files for name in self.reader.imported_names(place)}
+        filters = self.request.selection.filters
+        try:
+            found = self.reader.references_to(names, filters)
+        except UsageError:
+            # A file may define names that are common everywhere; who imports it is mostly in its own repository.
+            own = ("repo", tuple(sorted({place.repo for place in files})))
+            found = self.reader.references_to(names, replace(filters, terms=(*filters.terms, own)))
+        return [one for one in found if one.reference.kind == "import" and one not in known]
 
     def _outgoing(self, symbols: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         written = [
@@ -100,11 +173,16 @@ class _Walk:
             best = self._sure(meanings)
             # What is defined elsewhere, such as in a library, is shown for the symbol asked for only.
             if best is not None or depth == 1:
-                yield _edge(one, best, depth), best.symbol if best else None
+                yield edge_of(one, best, depth), self._led_to(one, best.symbol) if best else None
+
+    def _led_to(self, one: WrittenReference, symbol: DefinedSymbol) -> DefinedSymbol:
+        """Return what a walk goes on from: from file to file if a file is asked for, else from symbol to symbol."""
+        is_of_files = self.request.file is not None and one.reference.kind == "import"
+        return whole_file(symbol.place) if is_of_files else symbol
 
     def _given(self, takers: Sequence[DefinedSymbol], depth: int) -> Iterator[tuple[Edge, DefinedSymbol | None]]:
         """Yield the edges from symbols to those whose result they are given as an argument."""
-        if self.request.kinds and "data_flow" not in self.request.kinds:
+        if not self.request.asks_for("data_flow"):
             return
         wanted, names = set(takers), {taker.definition.name for taker in takers}
         written = self.reader.references_to(names, self.request.selection.filters, of_taker=True)
@@ -112,7 +190,7 @@ class _Walk:
         for one, meanings in zip(written, self.reader.resolve(written), strict=True):
             taker, best = given_to.get(one), self._sure(meanings)
             if taker in wanted and best is not None:
-                yield _edge(one, best, depth, taker), best.symbol
+                yield edge_of(one, best, depth, taker), best.symbol
 
     def _takers(self, written: Iterable[WrittenReference]) -> dict[WrittenReference, DefinedSymbol]:
         """Return the functions that are given the result of what references mean, as an argument."""
@@ -125,58 +203,18 @@ class _Walk:
 
     def _sure(self, meanings: Sequence[Resolved]) -> Resolved | None:
         """Return the surest meaning if it is as sure as asked."""
-        return meanings[0] if meanings and meanings[0].confidence >= self.request.min_confidence else None
+        return meanings[0] if meanings and meanings[0].confidence >= self.request.least_sure else None
 
     def _sources(self, written: Iterable[WrittenReference]) -> dict[tuple[FilePlace, tuple[str, ...]], DefinedSymbol]:
         """Return the definitions that references stand in, if another level follows."""
         if self.request.depth == 1:
             return {}
         names = {one.reference.within[-1] for one in written if one.reference.within}
-        return {(symbol.place, symbol.path): symbol for symbol in self.reader.definitions(names)}
+        found = {(symbol.place, symbol.path): symbol for symbol in self.reader.definitions(names)}
+        if self.request.file is not None:
+            # Imports lead from file to file.
+            found |= {(one.place, ()): whole_file(one.place) for one in written if one.reference.kind == "import"}
+        return found
 
     def _is_asked(self, one: WrittenReference) -> bool:
-        return not self.request.kinds or one.reference.kind in self.request.kinds
-
-
-def _edge(one: WrittenReference, meant: Resolved | None, depth: int, taker: DefinedSymbol | None = None) -> Edge:
-    place, reference = one.place, one.reference
-    written_at = EdgeEnd(place.repo, place.path, reference.line, ".".join(reference.within) or None)
-    is_given = reference.into is not None and taker is not None
-    return Edge(
-        kind=reference.kind,
-        source=_end(taker) if is_given and taker is not None else written_at,
-        to=_end(meant.symbol) if meant is not None else None,
-        via=written_at if is_given else None,
-        name=_written_name(reference.target.names),
-        confidence=round(meant.confidence, _CONFIDENCE_DIGITS) if meant else 0.0,
-        found_by=meant.found_by if meant else None,
-        depth=depth,
-    )
-
-
-def _referring_names(target: DefinedSymbol) -> Iterator[str]:
-    """Yield the names by which others refer to a symbol: a file by its name, or as a module by its name alone."""
-    yield target.definition.name
-    if target.definition.symbol_kind == FILE:
-        yield target.definition.name.partition(".")[0]
-        yield target.place.folder.rpartition("/")[2]
-    if target.definition.symbol_kind == "section":
-        yield target.place.path.rpartition("/")[2]
-
-
-def _end(symbol: DefinedSymbol) -> EdgeEnd:
-    is_file = symbol.definition.symbol_kind == FILE
-    name = None if is_file else _qualified(symbol.definition.symbol_kind, symbol.path)
-    return EdgeEnd(symbol.place.repo, symbol.place.path, symbol.definition.line, name)
-
-
-def _qualified(kind: str, path: Sequence[str]) -> str:
-    return (" > " if kind == "section" else ".").join(path)
-
-
-def _written_name(names: Sequence[str]) -> str:
-    return ".".join(name for name in names if name != UNKNOWN)
-
-
-def _order(edge: Edge) -> tuple[str, str, int, str]:
-    return edge.source.repo, edge.source.path, edge.source.line, edge.kind
+        return self.request.asks_for(one.reference.kind)

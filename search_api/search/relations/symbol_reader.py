@@ -17,6 +17,7 @@ from codequarry.search_api.graph.modules import is_module_file, module_paths
 from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
 from codequarry.search_api.graph.resolution import ReferenceResolver
 from codequarry.search_api.search.files import join_lines
+from codequarry.search_api.search.relations.imported_files import ImportedFiles, names_file
 from codequarry.search_api.search.relations.link_targets import LinkTargets
 from codequarry.search_api.search.relations.places import place_of
 from codequarry.shared.errors import UsageError
@@ -55,16 +56,23 @@ class SymbolReader:
         self._define(names)
         return [found for name in dict.fromkeys(names) for found in self._table.named(name)]
 
-    def of_chunk(self, chunk_id: str) -> list[DefinedSymbol]:
-        """Return the definitions in a chunk."""
+    def of_chunk(self, chunk_id: str, *, or_file: bool = False) -> list[DefinedSymbol]:
+        """Return the definitions in a chunk; with ``or_file``, the file of a chunk that has none."""
         chunks = self._store.find(self._snapshot, Filters((("id", (chunk_id,)),)), 1)
-        return [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
+        found = [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
+        return found or [whole_file(place_of(chunk)) for chunk in chunks if or_file]
 
     def files(self, path: str) -> list[DefinedSymbol]:
         """Return the files at a path, or with a name without a folder at any depth."""
         asked = Filters(paths=PathGlobs((literal_glob(path),)))
         chunks = self._store.find(self._snapshot, asked, MAX_DEFINING_CHUNKS)
         return [whole_file(place) for place in dict.fromkeys(place_of(chunk) for chunk in chunks)]
+
+    def imported_names(self, place: FilePlace) -> list[str]:
+        """Return the names of a file that imports may name: those outside of any type or function."""
+        chunks = self._store.chunks(self._snapshot, place.path, place.repo)
+        defined = (found.definition for found in defined_in(chunks) if found.definition.exported is not False)
+        return list(dict.fromkeys(found.name for found in defined if len(found.path) == 1 and found.name != "*"))
 
     def references_to(
         self, names: Collection[str], filters: Filters, *, of_taker: bool = False
@@ -105,14 +113,13 @@ class SymbolReader:
 
     def resolve(self, written: Sequence[WrittenReference]) -> list[list[Resolved]]:
         """Return what each reference means, the surest definition first."""
-        links = LinkTargets(self._store, self._snapshot, [one for one in written if one.reference.kind == "link"])
-        found: list[list[Resolved]] = [[] for _ in written]
-        pending: Sequence[int] = range(len(written))
+        found = self._files_meant(written)
+        pending: Sequence[int] = [at for at, one in enumerate(written) if at not in found]
         for _ in range(MAX_ROUNDS):
             missing, modules, waiting = set[str](), set[str](), list[int]()
             for at in pending:
                 one = written[at]
-                found[at] = links.of(one) if one.reference.kind == "link" else self._resolver.resolve(one)
+                found[at] = self._resolver.resolve(one)
                 wanted, wanted_modules = self._table.take_wanted()
                 if wanted or wanted_modules:
                     waiting.append(at)
@@ -123,7 +130,18 @@ class SymbolReader:
             pending = waiting
             self._define(missing)
             self._find_modules(modules)
-        return found
+        return [found[at] for at in range(len(written))]
+
+    def _files_meant(self, written: Sequence[WrittenReference]) -> dict[int, list[Resolved]]:
+        """Return what links and those imports mean that name files, by their numbers."""
+        links = {at: one for at, one in enumerate(written) if one.reference.kind == "link"}
+        imports = {at: one for at, one in enumerate(written) if names_file(one)}
+        targets = LinkTargets(self._store, self._snapshot, list(links.values()))
+        files = ImportedFiles(self._store, self._snapshot, list(imports.values()))
+        return {
+            **{at: targets.of(one) for at, one in links.items()},
+            **{at: files.of(one) for at, one in imports.items()},
+        }
 
     def _packages_of(self, repo: str) -> Sequence[DeclaredPackage]:
         """Return the packages that a repository declares, read once."""

@@ -139,6 +139,43 @@ def test_the_result_of_a_call_flows_to_its_taker(engine):
     assert {"from": into_load[1]["from"]["symbol"], "line": into_load[1]["from"]["line"]} == returned
 
 
+POM = "<project><groupId>{}</groupId><artifactId>{}</artifactId><dependencies>{}</dependencies></project>"
+NEEDS_PAY = "<dependency><groupId>org.acme</groupId><artifactId>pay</artifactId></dependency>"
+TILL = "package org.acme.pay;\n\npublic class Till {\n  public void open() {}\n}\n"
+MAIN = """package org.app;
+
+import org.acme.pay.Till;
+
+class Main {
+  void run() { new Till().open(); }
+}
+"""
+
+
+def test_a_pom_says_which_repository_is_meant(make_repository, make_workshop):
+    """A fork has the same Java package under other coordinates."""
+    workshop = make_workshop()
+    repositories = {
+        "fork": {"pom.xml": POM.format("org.fork", "pay", ""), "src/Till.java": TILL},
+        "pay": {"pom.xml": POM.format("org.acme", "pay", ""), "src/Till.java": TILL},
+        "app": {"pom.xml": POM.format("org.app", "app", NEEDS_PAY), "src/Main.java": MAIN},
+    }
+    for name, files in repositories.items():
+        index_repository(IndexRequest(make_repository(name, files=files).origin), workshop)
+    engine = SearchEngine(workshop.store, workshop.embedder, SettingsModel())
+    found = edges(engine, "Main.run", "out", "call")
+    assert [(edge["to"]["repo"], edge["to"]["symbol"]) for edge in found] == [("pay", "Till"), ("pay", "Till.open")]
+    assert [edge["confidence"] for edge in edges(engine, "src/Main.java", "out", "import")] == [0.97]
+    apart = engine.seen_by(
+        Principal(
+            "x",
+            frozenset({"search"}),
+            tuple(Grant(n, PathGlobs(), engine.head().id_of_repo(n)) for n in ("fork", "app")),
+        )
+    )
+    assert [edge["confidence"] for edge in edges(apart, "src/Main.java", "out", "import")] == [0.679]
+
+
 def test_documents_link_to_sections_and_to_source_files(engine):
     found = edges(engine, "docs/guide.md", "out", "link")
     assert [(edge["from"]["line"], edge["to"]["path"], edge["to"]["symbol"]) for edge in found] == [
@@ -149,10 +186,9 @@ def test_documents_link_to_sections_and_to_source_files(engine):
 
 
 def test_a_module_can_be_asked_for_who_imports_it(engine):
-    found = edges(engine, "src/acme_store/base.py", "in", "import")
-    assert found == []
-    found = edges(engine, "Base", "in", "import")
-    assert lines(found) == [("src/acme_store/store.py", None, "Base")]
+    by_file = edges(engine, "src/acme_store/base.py", "in", "import")
+    by_name = edges(engine, "Base", "in", "import")
+    assert lines(by_name) == [("src/acme_store/store.py", None, "Base")] and by_file == by_name
 
 
 def test_a_branch_has_edges_of_its_own(make_repository, make_workshop):
