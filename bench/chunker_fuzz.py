@@ -78,10 +78,11 @@ def problem(case: Case) -> str:
         return "" if file.verdict == decoded.reason else f"verdict: {file.verdict} for {decoded.reason}"
     if file.verdict != INDEXED:
         return f"verdict: {file.verdict} for a text"
-    return next(_broken(file, decoded.text, case.sizes.max_tokens), "")
+    return next(broken(file, decoded.text, case.sizes.max_tokens), "")
 
 
-def _broken(file: ReadFile, text: str, maximum: int) -> Iterator[str]:
+def broken(file: ReadFile, text: str, maximum: int) -> Iterator[str]:
+    """Yield the invariants that the chunks of a file break."""
     # The summary of a file spans lines that other chunks hold.
     chunks = [piece.chunk for piece in file.pieces if not piece.chunk.is_summary]
     starts = [0]
