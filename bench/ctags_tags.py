@@ -57,26 +57,42 @@ LINES_LEFT_OUT: dict[tuple[str, str], tuple[str, str]] = {
     ("C++", "function"): (r".*\boperator\s+[\w:]", "a conversion, which has no name of its own"),
     ("CSS", "selector"): (r".*[\[:]", "a part of an attribute or of a pseudo class"),
     ("Haskell", ""): (r"(?:pattern|\s+return) ", "a keyword that ctags takes for a name"),
-    ("JavaScript", "class"): (r".*[=:]\s*\{", "an object literal"),
+    ("JavaScript", "class"): (r".*[=:]\s*\{|.*\.prototype\b", "an object literal, or an assignment to a prototype"),
+    ("JavaScript", "field"): (r"\s*(?:return|if|for)\b|\s*\w+,$", "a part of a statement"),
+    ("JavaScript", "method"): (r".*\.prototype\.\w+ = (?!function|async|\()", "a value, not a method"),
     ("JavaScript", "constant"): (r"\s|.*\brequire\(", "indented: a local variable in a callback; or an import"),
     ("JavaScript", "variable"): (r"\s|.*\brequire\(", "indented: a local variable in a callback; or an import"),
     ("Kotlin", "method"): (r"(?!.*\bfun\b)", "a parameter of a lambda, or of a loop"),
-    ("Lua", "function"): (r"(?!\s*(?:local\s+)?function\b|.*\S\s*=\s*function\b)", "a value that is passed a function"),
+    ("Lua", "function"): (
+        r"(?!\s*(?:local\s+)?function\b|.*\S\s*=\s*function\b)|.*\[.*\]\s*=|.*\{\s*\w+\s*=",
+        "a value or a computed key",
+    ),
     ("Make", "target"): (r"(?:\S*\$[({].*)+:", "a target whose name is the value of a variable"),
     ("OCaml", "function"): (r"\s*let%", "a test"),
     ("OCaml", "module"): (r".*\b(?:with|and)\s+(?:module|type)\b|\s*(?:with|and)\b", "a constraint in a signature"),
     ("OCaml", "type"): (r".*\b(?:with|and)\s+(?:module|type)\b|\s*(?:with|and)\b", "a constraint in a signature"),
+    ("ObjectiveC", "function"): (r"\w+\((?:@\"|\^)|\w+\(\w+\);?$", "a call of a macro or of a test framework"),
     ("PHP", "variable"): (r"\s*\$", "a local variable"),
     ("Rust", "module"): (r".*\bmod\s+\w+;", "the name of another file"),
     ("Rust", "variable"): (r".*&'static str", "a lifetime that ctags takes for a character"),
     ("SCSS", "class"): (r".*\.(?:\d|[\w-]+\()", "a number or a call"),
     ("SCSS", "variable"): (r"\s*@|(?!\s*\$[\w-]+\s*:)|.*,$", "a variable of a loop, or the name of an argument"),
-    ("Sh", "function"): (r"\s*\w+\+?=", "an assignment of an array"),
-    ("TypeScript", "alias"): (r"\s*(?:import|export)\b.*\bfrom\b|\s*type \w+,$", "an import"),
+    ("Sh", "alias"): (r"(?!\s*alias\b)", "a word of a text"),
+    ("Sh", "function"): (r"\s*(?:local\s+)?\w+\+?=|.*\[\[|\s*_err\b", "an array, a condition or a word of a text"),
+    ("TypeScript", "alias"): (r"\s*(?:import|export)\b.*\bfrom\b|\s*type \w+,$|(?:im|ex)port \{", "an import"),
     ("TypeScript", "constant"): (r"\s", "indented: a local variable in a callback"),
     ("TypeScript", "variable"): (r"\s", "indented: a local variable in a callback"),
 }
+# The name must be the first group of this pattern; ctags takes other words of such lines for names.
+NAMES: dict[tuple[str, str], str] = {
+    ("Sh", "function"): r"\s*(?:function\s+)?([^\s()]+)",
+    ("TypeScript", "constant"): r".*?\bconst\s+(?:enum\s+)?([\w$]+)",
+    ("TypeScript", "property"): r"(?!.*\bconstructor\b).*?([\w$]+)[?!]?\s*[:=]",
+    ("TypeScript", "variable"): r".*?\b(?:let|var)\s+([\w$]+)",
+    ("Protobuf", "field"): r"\s*(?:optional|required|repeated)?\s*[\w.]+(?:<[^>]*>)?\s+(\w+)\s*=",
+}
 COUNTED_IN = {"package": {"Perl", "Java"}}
+OTHER_LANGUAGES = {"Autoconf": "a macro of Autoconf, in a file that is read as shell", "M4": "a macro of M4"}
 _GENERATED = ("__anon", "anonymous", "AnonymousFunction", "AnonymousClass", "anonFunc", "<lambda>")
 _VALUES = {"variable", "constant", "member", "field", "property"}
 _FUNCTIONS = {"function", "method", "func", "subroutine"}
@@ -111,16 +127,22 @@ def reason_left_out(tag: Tag) -> str | None:
     """Return why a tag is no definition that an index should know, or None if it is one."""
     if tag.name in {"()", "_", "__attribute__"} or tag.name.startswith(_GENERATED):
         return "a name that ctags made up"
+    if reason := OTHER_LANGUAGES.get(tag.language):
+        return reason
     if reason := LEFT_OUT_IN.get((tag.language, tag.kind)):
         return reason
     for kind in (tag.kind, ""):
         line, reason = LINES_LEFT_OUT.get((tag.language, kind), ("", ""))
         if line and re.match(line, tag.pattern.removeprefix("/^").removesuffix("/").removesuffix("$")):
             return reason
+    named = re.match(NAMES.get((tag.language, tag.kind), ""), tag.pattern.removeprefix("/^"))
+    if named is not None and named.re.groups and named[1] != tag.name:
+        return "another word than the name"
     if tag.language == "OCaml" and (tag.kind, tag.line) == ("module", 1):
         return "the module of a file, which its name defines"
-    if tag.language == "OCaml" and tag.kind == "var" and not tag.scope_kind and tag.pattern[2:3] == " ":
-        return "a local variable"
+    # The scope is not known in OCaml, and inside a macro of C++ such as TEST_CASE.
+    if tag.language in {"OCaml", "C", "C++"} and tag.kind in {"var", "variable"} and not tag.scope_kind:
+        return "indented: a local variable" if tag.pattern[2:3].isspace() else None
     if tag.scope_kind in _FUNCTIONS and tag.kind in _VALUES:
         return "a local variable"
     return LEFT_OUT.get(tag.kind) if tag.language not in COUNTED_IN.get(tag.kind, ()) else None

@@ -25,6 +25,8 @@ _BRACKET = re.compile(rb"[()]")
 _NOT_BLANK = re.compile(rb"[^\s]")
 # In C#, an array that may be null.
 _NULLABLE_ARRAY = re.compile(rb"(?<=\[\])\?(?=[ \t]+\w|[>,)])")
+# In PowerShell, where the name of a function is known.
+_SCOPE = re.compile(rb"(?i:(?<=\bfunction )|(?<=\bfilter ))(?i:script|global|private|local):(?=[A-Za-z_])")
 # In zsh, whether a variable is set.
 _ZSH_IS_SET = re.compile(rb"\$\+(?=\w)")
 
@@ -97,6 +99,11 @@ def _outer_brackets(data: bytes) -> Iterator[tuple[int, int]]:
 def readable_csharp(data: bytes) -> bytes:
     """Blank out the question mark of ``object?[]?``, on which the grammar loses a parameter, or the whole type."""
     return _NULLABLE_ARRAY.sub(b" ", data)
+
+
+def readable_powershell(data: bytes) -> bytes:
+    """Blank out the scope of ``function script:Get-Name``, which is called as ``Get-Name``."""
+    return _SCOPE.sub(lambda found: b" " * len(found[0]), data)
 
 
 def readable_shell(data: bytes) -> bytes:

@@ -9,6 +9,7 @@ from codequarry.ingest.chunking.readable_source import (
     readable_css,
     readable_make,
     readable_objc,
+    readable_powershell,
     readable_scss,
     with_line_feeds,
     without_carriage_returns,
@@ -59,7 +60,7 @@ def tagged(
     )
 
 
-def _dart_exported(name: str, signature: str, wrapped: bool) -> bool | None:
+def _underscore_is_private(name: str, signature: str, wrapped: bool) -> bool | None:
     return not name.startswith("_")
 
 
@@ -77,7 +78,9 @@ OCAML_INTERFACE = tagged("ocaml_interface", "ocaml_interface")
 TAGGED: Mapping[str, LanguageSpec] = {
     "cmake": tagged("cmake", "cmake", comments=frozenset({"line_comment", "bracket_comment"})),
     "css": tagged("css", "css", comments=_CSS_COMMENTS, prepare=readable_css),
-    "dart": tagged("dart", "dart", comments=frozenset({"comment", "documentation_comment"}), exported=_dart_exported),
+    "dart": tagged(
+        "dart", "dart", comments=frozenset({"comment", "documentation_comment"}), exported=_underscore_is_private
+    ),
     "dockerfile": tagged("dockerfile", "dockerfile", prepare=with_line_feeds),
     "elixir": tagged("elixir", "elixir", exported=private_if(r"defp\b|defmacrop\b|defguardp\b"), joins=True),
     "erlang": tagged("erlang", "erlang", joins=True, lists_exports=True),
@@ -96,7 +99,7 @@ TAGGED: Mapping[str, LanguageSpec] = {
     "ocaml": tagged("ocaml", "ocaml"),
     "objective-c": tagged("objc", "objc", prepare=readable_objc, wrappers={"implementation_definition": ""}),
     "objective-c++": tagged("objc", "objc", prepare=readable_objc, wrappers={"implementation_definition": ""}),
-    "powershell": tagged("powershell", "powershell"),
+    "powershell": tagged("powershell", "powershell", prepare=readable_powershell),
     "protocol buffer": tagged("proto", "proto", names_package=True),
     "r": tagged("r", "r"),
     "scss": tagged("scss", "scss", comments=_CSS_COMMENTS, prepare=readable_scss),

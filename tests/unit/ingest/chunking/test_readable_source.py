@@ -11,6 +11,7 @@ from codequarry.ingest.chunking.readable_source import (
     readable_csharp,
     readable_make,
     readable_objc,
+    readable_powershell,
     readable_scss,
     readable_shell,
     without_macros,
@@ -52,6 +53,20 @@ FILES = {
         "class A\n  attr_accessor :b, :c\n  alias_method :d, :e\n  define_method(:f) { }\n  g :h\nend\n",
         {"A", "b", "c", "d", "f"},
     ),
+    "a.ps1": ("function script:Get-A {\n  B\n}\nfilter global:C { 1 }\n", {"Get-A", "C"}),
+    "a.r": (
+        'A <- R6::R6Class("A", public = list(\n  b = NULL,\n  c = function() 1\n), private = list(d = 1))\nf(e = 1)\n',
+        {"A", "b", "c", "d"},
+    ),
+    "a.js": (
+        "(function() {\n  var a = 1;\n  function b() {\n    var c;\n  }\n})();\nlet d;\nd = function e() {};\n"
+        "f({ 'g-h': function() {} });\n",
+        {"a", "b", "d", "e", "g-h"},
+    ),
+    "a.ts": (
+        "class A {\n  constructor(private b: B, public readonly c = 1, d: D) {}\n}\n",
+        {"A", "constructor", "b", "c"},
+    ),
     "a.py": ("try:\n    A = 1\nexcept E:\n    A = 2\nif x:\n    B = 1\nelse:\n    C = 2\n", {"A", "B", "C"}),
 }
 
@@ -65,7 +80,16 @@ def test_definitions_around_unreadable_code_are_found(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "replace", [readable_make, readable_objc, readable_scss, readable_shell, readable_csharp, without_macros]
+    "replace",
+    [
+        readable_make,
+        readable_objc,
+        readable_powershell,
+        readable_scss,
+        readable_shell,
+        readable_csharp,
+        without_macros,
+    ],
 )
 @pytest.mark.parametrize(
     "source", [*(source for source, _ in FILES.values()), "", "a = (\\", "x: y\n\tz = (", "(\n", "$"]
