@@ -74,7 +74,6 @@ def looks_like_objective_c(text: str) -> bool:
 
 OCAML_INTERFACE = tagged("ocaml_interface", "ocaml_interface")
 
-# Perl is missing: its grammar can run without end on broken code.
 TAGGED: Mapping[str, LanguageSpec] = {
     "cmake": tagged("cmake", "cmake", comments=frozenset({"line_comment", "bracket_comment"})),
     "css": tagged("css", "css", comments=_CSS_COMMENTS, prepare=readable_css),
@@ -99,6 +98,7 @@ TAGGED: Mapping[str, LanguageSpec] = {
     "ocaml": tagged("ocaml", "ocaml"),
     "objective-c": tagged("objc", "objc", prepare=readable_objc, wrappers={"implementation_definition": ""}),
     "objective-c++": tagged("objc", "objc", prepare=readable_objc, wrappers={"implementation_definition": ""}),
+    "perl": tagged("perl", "perl", exported=_underscore_is_private, names_package=True),
     "powershell": tagged("powershell", "powershell", prepare=readable_powershell),
     "protocol buffer": tagged("proto", "proto", names_package=True),
     "r": tagged("r", "r"),

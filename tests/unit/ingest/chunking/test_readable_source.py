@@ -67,6 +67,10 @@ FILES = {
         "class A {\n  constructor(private b: B, public readonly c = 1, d: D) {}\n}\n",
         {"A", "constructor", "b", "c"},
     ),
+    "a.pl": (
+        "package A;\nuse constant { B => 1, C => 2 };\nhas 'd';\nour $e = 1;\nsub f { my $g = 1 }\n*h = sub { 1 };\n",
+        {"A", "B", "C", "d", "e", "f", "h"},
+    ),
     "a.py": ("try:\n    A = 1\nexcept E:\n    A = 2\nif x:\n    B = 1\nelse:\n    C = 2\n", {"A", "B", "C"}),
 }
 
