@@ -100,6 +100,8 @@ def broken(file: ReadFile, text: str, maximum: int) -> Iterator[str]:
     for before, after in pairwise(chunks):
         if not before.start_line < after.start_line <= before.end_line + 1 <= after.end_line:
             yield "order: lines"
+    if chunks and all(chunk.derived and not chunk.text.strip() for chunk in chunks) and text.strip():
+        yield "text: nothing of the file"
     for chunk in chunks:
         yield from _broken_chunk(chunk, text, starts, maximum)
 
@@ -111,9 +113,14 @@ def _broken_chunk(chunk: Chunk, text: str, starts: Sequence[int], maximum: int) 
     if (chunk.start_char, chunk.end_char) != (starts[chunk.start_line - 1], starts[chunk.end_line]):
         yield "lines: characters"
     expected = text[chunk.start_char : chunk.end_char]
-    if chunk.text != expected and not _is_masked(chunk, expected):
+    # A chunk of a notebook has the text of its cells.
+    if chunk.text != expected and not chunk.derived and not _is_masked(chunk, expected):
         yield "text: differs"
-    if count_tokens(expected) > maximum and chunk.start_line != chunk.end_line and not chunk.masked:
+    if (
+        count_tokens(chunk.text if chunk.derived else expected) > maximum
+        and chunk.start_line != chunk.end_line
+        and not chunk.masked
+    ):
         yield "size: over the maximum"
     if chunk.symbol_type not in SYMBOL_TYPES:
         yield "type: unknown"

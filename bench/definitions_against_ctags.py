@@ -87,19 +87,27 @@ def recall_of(paths: Sequence[Path]) -> Recall:
     recall = Recall(len(paths))
     for path in paths:
         chunks = chunks_of(path) if str(path) in tags else []
+        known = [(chunk.start_line - 1, chunk.end_line + 1, names_of(chunk)) for chunk in chunks]
         texts = lines_of_texts(path) if path.suffix in {".ex", ".exs"} else frozenset()
         for tag in tags[str(path)] if chunks else ():
             if reason := "an example in a doc string" if tag.line in texts else reason_left_out(tag):
                 recall.left_out[f"{tag.kind} ({reason})"] += 1
                 continue
             recall.total += 1
-            recall.found += is_found(tag, chunks)
-            recall.lost += [] if is_found(tag, chunks) else [tag]
+            found = is_found(tag, known)
+            recall.found += found
+            recall.lost += [] if found else [tag]
     return recall
 
 
-def is_found(tag: Tag, chunks: Sequence[Chunk]) -> bool:
-    """Return whether a chunk at the line of a tag has its name."""
+def names_of(chunk: Chunk) -> frozenset[str]:
+    """Return the names that a chunk defines."""
+    given = (*chunk.defines, chunk.symbol_name, chunk.qualified_name, chunk.package)
+    return frozenset(_plain(name) for name in given if name)
+
+
+def is_found(tag: Tag, known: Sequence[tuple[int, int, frozenset[str]]]) -> bool:
+    """Return whether a chunk at the line of a tag has its name; chunks have a first line, a last line and names."""
     # A selector of Objective-C has as many words as arguments; the chunk's name is the first.
     name = tag.name.split(":", 1)[0] if tag.language == "ObjectiveC" else tag.name
     # A pseudo class belongs to no name.
@@ -108,13 +116,8 @@ def is_found(tag: Tag, chunks: Sequence[Chunk]) -> bool:
     name = _plain(name.removesuffix("=") if tag.kind == "accessor" else name)
     # A name may be qualified on one side only: `Foo::bar`, `M.pay`, `M:pay`.
     last = re.split(r"::|[.:\\]", name)[-1]
-    for chunk in chunks:
-        if chunk.start_line - 1 <= tag.line <= chunk.end_line + 1:
-            given = (*chunk.defines, chunk.symbol_name, chunk.qualified_name, chunk.package)
-            names = {_plain(known) for known in given if known}
-            if name in names or last in names or any(f".{name}." in f".{known}." for known in names):
-                return True
-    return False
+    here = (names for start, end, names in known if start <= tag.line <= end)
+    return any(name in names or last in names or any(f".{name}." in f".{other}." for other in names) for names in here)
 
 
 def _plain(name: str) -> str:

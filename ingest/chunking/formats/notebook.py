@@ -28,9 +28,9 @@ CellCut = Callable[[SourceFile, SourceText, Sizes], list[Piece]]
 
 
 def notebook_pieces(source: SourceFile, text: SourceText, sizes: Sizes, cut: CellCut) -> list[Piece] | None:
-    """Cut a notebook; return None if the file is none, or if its cells are not in rows of their own."""
+    """Cut a notebook; return None if the file is none or has only blank cells, or if cells share a row."""
     notebook = read_notebook(text)
-    if notebook is None:
+    if notebook is None or not any(line.strip() for cell in notebook.cells for line in cell.lines):
         return None
     # Parts that overlap would show the rows between them twice.
     cutter = _CellCutter(source, text, Sizes(sizes.target, sizes.maximum, 0), cut)

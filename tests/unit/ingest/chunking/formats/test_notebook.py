@@ -23,6 +23,13 @@ def test_cells_are_chunks_in_their_language(sample):
     assert all(chunk.derived for chunk in chunks)
 
 
+@pytest.mark.parametrize("text", ['{"cells"[{"","source"""', notebook(("code", ["\n", " \n"]))])
+def test_a_file_without_text_in_its_cells_is_cut_as_json(chunked, text):
+    """A chunk of blank lines would hide the whole file. The first text was found by the fuzzer."""
+    chunks = chunked("a.ipynb", text)
+    assert "".join(chunk.text for chunk in chunks) == text
+
+
 def test_outputs_are_dropped_and_escapes_are_read(sample):
     text = "".join(chunk.text for chunk in sample("billing.ipynb"))
     assert "an output that nobody searches for" not in text
