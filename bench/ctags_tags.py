@@ -94,6 +94,7 @@ NAMES: dict[tuple[str, str], str] = {
 COUNTED_IN = {"package": {"Perl", "Java"}}
 OTHER_LANGUAGES = {"Autoconf": "a macro of Autoconf, in a file that is read as shell", "M4": "a macro of M4"}
 _GENERATED = ("__anon", "anonymous", "AnonymousFunction", "AnonymousClass", "anonFunc", "<lambda>")
+_OBJC_MACRO = re.compile(r"[A-Z]+(?:_[A-Z]+)+|tvos|void|BOOL|__\w+")
 _VALUES = {"variable", "constant", "member", "field", "property"}
 _FUNCTIONS = {"function", "method", "func", "subroutine"}
 
@@ -125,12 +126,20 @@ def read_tags(paths: Sequence[Path]) -> Iterator[Tag]:
 
 def reason_left_out(tag: Tag) -> str | None:
     """Return why a tag is no definition that an index should know, or None if it is one."""
+    if reason := OTHER_LANGUAGES.get(tag.language) or LEFT_OUT_IN.get((tag.language, tag.kind)) or _mistake(tag):
+        return reason
+    if tag.language == "OCaml" and (tag.kind, tag.line) == ("module", 1):
+        return "the module of a file, which its name defines"
+    # The scope is not known in OCaml, and inside a macro of C++ such as TEST_CASE.
+    is_unscoped = tag.language in {"OCaml", "C", "C++"} and tag.kind in {"var", "variable"} and not tag.scope_kind
+    if (is_unscoped and tag.pattern[2:3].isspace()) or (tag.scope_kind in _FUNCTIONS and tag.kind in _VALUES):
+        return "a local variable"
+    return LEFT_OUT.get(tag.kind) if tag.language not in COUNTED_IN.get(tag.kind, ()) else None
+
+
+def _mistake(tag: Tag) -> str | None:
     if tag.name in {"()", "_", "__attribute__"} or tag.name.startswith(_GENERATED):
         return "a name that ctags made up"
-    if reason := OTHER_LANGUAGES.get(tag.language):
-        return reason
-    if reason := LEFT_OUT_IN.get((tag.language, tag.kind)):
-        return reason
     for kind in (tag.kind, ""):
         line, reason = LINES_LEFT_OUT.get((tag.language, kind), ("", ""))
         if line and re.match(line, tag.pattern.removeprefix("/^").removesuffix("/").removesuffix("$")):
@@ -138,14 +147,9 @@ def reason_left_out(tag: Tag) -> str | None:
     named = re.match(NAMES.get((tag.language, tag.kind), ""), tag.pattern.removeprefix("/^"))
     if named is not None and named.re.groups and named[1] != tag.name:
         return "another word than the name"
-    if tag.language == "OCaml" and (tag.kind, tag.line) == ("module", 1):
-        return "the module of a file, which its name defines"
-    # The scope is not known in OCaml, and inside a macro of C++ such as TEST_CASE.
-    if tag.language in {"OCaml", "C", "C++"} and tag.kind in {"var", "variable"} and not tag.scope_kind:
-        return "indented: a local variable" if tag.pattern[2:3].isspace() else None
-    if tag.scope_kind in _FUNCTIONS and tag.kind in _VALUES:
-        return "a local variable"
-    return LEFT_OUT.get(tag.kind) if tag.language not in COUNTED_IN.get(tag.kind, ()) else None
+    if tag.language == "ObjectiveC" and tag.kind != "macro" and _OBJC_MACRO.fullmatch(tag.name):
+        return "a macro or type that ctags takes for a name"
+    return None
 
 
 def lines_of_texts(path: Path) -> frozenset[int]:
