@@ -67,9 +67,14 @@ def _underscore_is_private(name: str, signature: str, wrapped: bool) -> bool | N
 _OBJECTIVE_C = re.compile(r"^[ \t]*(?:@(?:interface|protocol|class|property|end)\b|#import\s)", re.MULTILINE)
 
 
+_NAMESPACE = re.compile(r"^[ \t]*(?:namespace \w+|template ?<)", re.MULTILINE)
+
+
 def looks_like_objective_c(text: str) -> bool:
     """Return whether a header has declarations or imports of Objective-C."""
-    return _OBJECTIVE_C.search(text) is not None
+    # A header of C++ may have a part for Objective-C alone.
+    is_cpp = "__OBJC__" in text and _NAMESPACE.search(text) is not None
+    return not is_cpp and _OBJECTIVE_C.search(text) is not None
 
 
 OCAML_INTERFACE = tagged("ocaml_interface", "ocaml_interface")

@@ -164,6 +164,11 @@ def test_a_stage_of_a_dockerfile_is_one_chunk(sample):
     assert "RUN pip wheel" in build.text
 
 
+def test_a_header_of_cpp_with_a_part_for_objective_c_is_cpp(chunked):
+    source = "#ifdef __OBJC__\n#import <Foundation/Foundation.h>\n#endif\nnamespace a {\nclass B {\n  int c;\n};\n}\n"
+    assert {"B", "c"} <= {name for chunk in chunked("a.h", source) for name in chunk.defines}
+
+
 def test_unquoted_addresses_do_not_hide_rules(chunked):
     chunks = chunked("a.css", ".a { background: url(../a-b/c.png);; }\n.b { color: red }\n")
     assert {".a", ".b"} <= {name for chunk in chunks for name in chunk.defines}
