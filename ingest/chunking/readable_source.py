@@ -106,6 +106,13 @@ def readable_powershell(data: bytes) -> bytes:
     return _SCOPE.sub(lambda found: b" " * len(found[0]), data)
 
 
+def readable_perl(data: bytes) -> bytes:
+    """Blank out a comment that ends the file without a line feed: after an error, the grammar never returns from it."""
+    last = data[data.rfind(b"\n") + 1 :]
+    code, _, _ = last.partition(b"#")
+    return data[: len(data) - len(last)] + code + b" " * (len(last) - len(code))
+
+
 def readable_shell(data: bytes) -> bytes:
     """Replace ``$+name`` of zsh, on which the grammar loses the rest of the file."""
     return _ZSH_IS_SET.sub(b"$_", data)

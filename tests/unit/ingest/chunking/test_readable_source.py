@@ -11,6 +11,7 @@ from codequarry.ingest.chunking.readable_source import (
     readable_csharp,
     readable_make,
     readable_objc,
+    readable_perl,
     readable_powershell,
     readable_scss,
     readable_shell,
@@ -88,6 +89,7 @@ def test_definitions_around_unreadable_code_are_found(path: str) -> None:
     [
         readable_make,
         readable_objc,
+        readable_perl,
         readable_powershell,
         readable_scss,
         readable_shell,
@@ -103,3 +105,10 @@ def test_replaced_code_has_the_same_places(replace: Callable[[bytes], bytes], so
     data = source.encode()
     replaced = replace(data)
     assert [len(row) for row in replaced.split(b"\n")] == [len(row) for row in data.split(b"\n")]
+
+
+def test_a_comment_at_the_end_of_perl_code_does_not_hang_the_grammar() -> None:
+    """The fuzzer found this: after the error, the grammar did not return. Without line feed, the comment is blank."""
+    assert readable_perl(b".=cut # a") == b".=cut    "
+    (chunk,) = chunk_file(SourceFile("r", "a.pl", "b", "perl", ".=cut # a"), SIZES)
+    assert chunk.text == ".=cut # a"
