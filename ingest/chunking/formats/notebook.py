@@ -40,8 +40,8 @@ def notebook_pieces(source: SourceFile, text: SourceText, sizes: Sizes, cut: Cel
 def _tiled(pieces: list[Piece], text: SourceText, sizes: Sizes) -> list[Piece] | None:
     """Return the pieces with all rows of the file: each goes on to the next one's first row."""
     starts = [piece.start for piece in pieces]
-    # A cell that is in one row of the file can't be cut.
-    too_large = any(count_tokens(piece.text or "") > sizes.maximum for piece in pieces if piece.end == piece.start + 1)
+    # A cell whose lines share rows of the file can't be cut.
+    too_large = any(count_tokens(piece.text or "") > sizes.maximum for piece in pieces)
     if starts != sorted(set(starts)) or too_large:
         return None
     ends = [*starts[1:], text.rows]
