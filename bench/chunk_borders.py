@@ -101,7 +101,8 @@ def _end(start: int, end: int, text: SourceText) -> int:
 
 
 def _last_row(start: int, end: int, text: SourceText) -> int:
-    return bisect_right(text.byte_starts, max(start, _end(start, end, text) - 1)) - 1
+    # A grammar may report an empty node at the end of the file, which is the row after the last line feed.
+    return min(bisect_right(text.byte_starts, max(start, _end(start, end, text) - 1)), text.rows) - 1
 
 
 def _rows(node: Node, text: SourceText) -> tuple[int, int]:

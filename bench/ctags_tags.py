@@ -92,7 +92,11 @@ NAMES: dict[tuple[str, str], str] = {
     ("Protobuf", "field"): r"\s*(?:optional|required|repeated)?\s*[\w.]+(?:<[^>]*>)?\s+(\w+)\s*=",
 }
 COUNTED_IN = {"package": {"Perl", "Java"}}
-OTHER_LANGUAGES = {"Autoconf": "a macro of Autoconf, in a file that is read as shell", "M4": "a macro of M4"}
+OTHER_LANGUAGES = {
+    "Autoconf": "a macro of Autoconf, in a file that is read as shell",
+    "Automake": "a file that is built or installed",
+    "M4": "a macro of M4",
+}
 _GENERATED = ("__anon", "anonymous", "AnonymousFunction", "AnonymousClass", "anonFunc", "<lambda>")
 _OBJC_MACRO = re.compile(r"[A-Z]+(?:_[A-Z]+)+|tvos|void|BOOL|__\w+")
 _VALUES = {"variable", "constant", "member", "field", "property"}
