@@ -80,10 +80,11 @@ def problem(case: Case) -> str:
         return "" if file.verdict == decoded.reason else f"verdict: {file.verdict} for {decoded.reason}"
     if file.verdict != INDEXED:
         return f"verdict: {file.verdict} for a text"
-    return next(_broken(file, decoded.text, case.sizes.max_tokens), "")
+    return next(broken(file, decoded.text, case.sizes.max_tokens), "")
 
 
-def _broken(file: ReadFile, text: str, maximum: int) -> Iterator[str]:
+def broken(file: ReadFile, text: str, maximum: int) -> Iterator[str]:
+    """Yield the invariants that the chunks of a file break."""
     # The summary of a file spans lines that other chunks hold.
     chunks = [piece.chunk for piece in file.pieces if not piece.chunk.is_summary]
     starts = [0]
@@ -101,6 +102,8 @@ def _broken(file: ReadFile, text: str, maximum: int) -> Iterator[str]:
     for before, after in pairwise(chunks):
         if not before.start_line < after.start_line <= before.end_line + 1 <= after.end_line:
             yield "order: lines"
+    if chunks and all(chunk.derived and not chunk.text.strip() for chunk in chunks) and text.strip():
+        yield "text: nothing of the file"
     for chunk in chunks:
         yield from _broken_chunk(chunk, text, starts, maximum)
 
@@ -112,9 +115,14 @@ def _broken_chunk(chunk: Chunk, text: str, starts: Sequence[int], maximum: int) 
     if (chunk.start_char, chunk.end_char) != (starts[chunk.start_line - 1], starts[chunk.end_line]):
         yield "lines: characters"
     expected = text[chunk.start_char : chunk.end_char]
-    if chunk.text != expected and not _is_masked(chunk, expected):
+    # A chunk of a notebook has the text of its cells.
+    if chunk.text != expected and not chunk.derived and not _is_masked(chunk, expected):
         yield "text: differs"
-    if count_tokens(expected) > maximum and chunk.start_line != chunk.end_line and not chunk.masked:
+    if (
+        count_tokens(chunk.text if chunk.derived else expected) > maximum
+        and chunk.start_line != chunk.end_line
+        and not chunk.masked
+    ):
         yield "size: over the maximum"
     if chunk.symbol_type not in SYMBOL_TYPES:
         yield "type: unknown"

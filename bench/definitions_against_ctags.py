@@ -1,21 +1,23 @@
 """Compare the definitions of chunks with those of Universal Ctags, per language.
 
-    python -m bench.definitions_against_ctags FOLDER [FOLDER ...] [--language lua] [--missing 20]
+    python -m bench.definitions_against_ctags FOLDER [FOLDER ...] [--held-out FOLDER] [--language lua] [--missing 20]
 
 A folder may be a git repository; only its tracked files are read then. A definition counts as found if the chunk that
-holds its line has its name among ``defines`` (or as its symbol). Kinds of ctags that are no definitions in our sense
-are left out; ``LEFT_OUT`` says which and why.
+holds its line has its name among ``defines`` (or as its symbol). Tags that are no definitions in our sense are left
+out; ``bench/ctags_tags.py`` says which and why. Query files are tuned with the first folders. Of folders after
+--held-out, only totals are shown, so that nobody tunes with them.
 """
 
 import argparse
-import json
 import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.ctags_tags import Tag, lines_of_texts, read_tags, reason_left_out
 from codequarry.ingest.chunking.chunker import chunk_file
 from codequarry.ingest.chunking.languages import GRAMMAR_LANGUAGES, language_of
 from codequarry.ingest.chunking.pieces import Sizes
@@ -24,47 +26,25 @@ from codequarry.shared.model import Chunk
 from codequarry.shared.settings.config import ChunkingSettings
 
 LARGEST_FILE = 1_000_000
-# A file with a longer line is minified: its names are in one chunk, which keeps the first few hundred.
-MINIFIED_LINE = 5_000
-LEFT_OUT = {
-    "local": "a local variable",
-    "label": "a label inside a function",
-    "parameter": "a parameter",
-    "unknown": "ctags does not know what it is",
-    "anchor": "a YAML anchor",
-    "heredoc": "a here document",
-    "script": "a sourced file, which is an import",
-    "import": "an import",
-    "library": "an import",
-    "packageName": "a package clause",
-    "package": "a package clause (but Perl's packages and Elixir's modules are counted)",
-    "id": "an id",
-    "globalVar": "an assignment that no function's definition belongs to",
-    "functionVar": "a variable inside a function",
-    "implementation": "an extension of a protocol that is defined elsewhere",
-    "nameattr": "a column name",
-    "loadedPackage": "an import",
-    "using": "an import",
-    "makefile": "an included makefile, which is an import",
-    "image": "a base image, which is an import",
-    "listelement": "an element of a vector",
-    "vector": "a literal value inside a call",
-    "list": "a literal value inside a call",
-    "dataframe": "a literal value inside a call",
-}
-LEFT_OUT_IN = {
-    ("PowerShell", "variable"): "an assignment, local or not",
-    ("ObjectiveC", "category"): "an extension of a class that is defined elsewhere",
-    ("ObjectiveC", "typedef"): "ctags takes the arguments of a block type for names",
-    ("Perl", "format"): "a report format; ctags also takes `format => x` in a hash for one",
-}
-# What ctags takes for names: keywords in Haskell (`pattern X = ...`), and local variables in Lua
-# (`local s = spy.new(function`).
-MISTAKEN = {
-    "Haskell": re.compile(r"^/\^(?:pattern|\s+return) "),
-    "Lua": re.compile(r"^/\^\s*local [\w, ]+= *(?!function)"),
-}
-COUNTED_IN = {"package": {"Perl", "Java"}}
+# Files with such lines are minified, and not indexed.
+MINIFIED_LINE, MINIFIED_MEAN_LINE = 5_000, 300
+COMPARED = GRAMMAR_LANGUAGES | {"perl", "less"}
+
+
+@dataclass(slots=True)
+class Recall:
+    """What was found of one language."""
+
+    files: int = 0
+    total: int = 0
+    found: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    lost: list[Tag] = field(default_factory=list)
+
+    @property
+    def share(self) -> str:
+        """The share of definitions that chunks know."""
+        return f"{self.found / self.total:.3f}" if self.total else "-"
 
 
 def sources(folder: Path) -> Iterator[Path]:
@@ -76,15 +56,14 @@ def sources(folder: Path) -> Iterator[Path]:
         yield from sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def ctags(paths: list[Path]) -> Iterator[dict[str, object]]:
-    """Yield the tags of some files."""
-    command = ["ctags", "--output-format=json", "--fields=+neKSPl", "-L", "-", "-f", "-"]
-    listed = "\n".join(map(str, paths))
-    ran = subprocess.run(command, input=listed, capture_output=True, text=True, check=False, errors="replace")
-    for line in ran.stdout.splitlines():
-        tag = json.loads(line)
-        if tag.get("_type") == "tag" and "line" in tag:
-            yield tag
+def by_language(folders: Sequence[Path], wanted: frozenset[str]) -> dict[str, list[Path]]:
+    """Return the files of some folders that are to be compared."""
+    files: defaultdict[str, list[Path]] = defaultdict(list)
+    for path in (path for folder in folders for path in sources(folder)):
+        language = language_of(path.name)
+        if language in wanted and path.is_file() and path.stat().st_size < LARGEST_FILE:
+            files[language].append(path)
+    return files
 
 
 def chunks_of(path: Path) -> list[Chunk]:
@@ -93,100 +72,81 @@ def chunks_of(path: Path) -> list[Chunk]:
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
         return []
-    if max(map(len, text.split("\n"))) > MINIFIED_LINE:
+    lines = text.split("\n")
+    if max(map(len, lines)) > MINIFIED_LINE or len(text) > MINIFIED_MEAN_LINE * len(lines):
         return []
-    language = language_of(str(path), text.split("\n", 1)[0]) or "text"
+    language = language_of(str(path), lines[0]) or "text"
     return chunk_file(SourceFile("bench", str(path), "", language, text), Sizes.of(ChunkingSettings()))
 
 
-def is_counted(tag: dict[str, object]) -> bool:
-    """Return whether a tag is a definition that an index should know."""
-    kind, name = str(tag["kind"]), str(tag["name"])
-    if name in {"()", "_", "__attribute__"} or name.startswith(
-        ("__anon", "anonymous", "AnonymousFunction", "anonFunc")
-    ):
-        return False
-    language = str(tag.get("language"))
-    mistaken = MISTAKEN.get(language)
-    if (language, kind) in LEFT_OUT_IN or (mistaken and mistaken.match(str(tag.get("pattern")))):
-        return False
-    if language == "OCaml" and kind == "module" and tag["line"] == 1:  # named by its file
-        return False
-    scoped_in_function = tag.get("scopeKind") in {"function", "method", "func", "subroutine"}
-    if scoped_in_function and kind in {"variable", "constant", "member", "field", "property"}:
-        return False
-    return kind not in LEFT_OUT or language in COUNTED_IN.get(kind, ())
+def recall_of(paths: Sequence[Path]) -> Recall:
+    """Compare the chunks of some files with the tags of ctags."""
+    tags: defaultdict[str, list[Tag]] = defaultdict(list)
+    for tag in read_tags(paths):
+        tags[tag.path].append(tag)
+    recall = Recall(len(paths))
+    for path in paths:
+        chunks = chunks_of(path) if str(path) in tags else []
+        known = [(chunk.start_line - 1, chunk.end_line + 1, names_of(chunk)) for chunk in chunks]
+        texts = lines_of_texts(path) if path.suffix in {".ex", ".exs"} else frozenset()
+        for tag in tags[str(path)] if chunks else ():
+            if reason := "an example in a doc string" if tag.line in texts else reason_left_out(tag):
+                recall.left_out[f"{tag.kind} ({reason})"] += 1
+                continue
+            recall.total += 1
+            found = is_found(tag, known)
+            recall.found += found
+            recall.lost += [] if found else [tag]
+    return recall
+
+
+def names_of(chunk: Chunk) -> frozenset[str]:
+    """Return the names that a chunk defines."""
+    given = (*chunk.defines, chunk.symbol_name, chunk.qualified_name, chunk.package)
+    return frozenset(_plain(name) for name in given if name)
+
+
+def is_found(tag: Tag, known: Sequence[tuple[int, int, frozenset[str]]]) -> bool:
+    """Return whether a chunk at the line of a tag has its name; chunks have a first line, a last line and names."""
+    # A selector of Objective-C has as many words as arguments; the chunk's name is the first.
+    name = tag.name.split(":", 1)[0] if tag.language == "ObjectiveC" else tag.name
+    # A pseudo class belongs to no name.
+    name = re.split(r"(?<!^)[:\[]", name, maxsplit=1)[0] if tag.language in {"CSS", "SCSS"} else name
+    # ``attr_accessor :x`` also defines ``x=``.
+    name = _plain(name.removesuffix("=") if tag.kind == "accessor" else name)
+    # A name may be qualified on one side only: `Foo::bar`, `M.pay`, `M:pay`.
+    last = re.split(r"::|[.:\\]", name)[-1]
+    here = (names for start, end, names in known if start <= tag.line <= end)
+    return any(name in names or last in names or any(f".{name}." in f".{other}." for other in names) for names in here)
+
+
+def _plain(name: str) -> str:
+    """Return a name without quotes, sigils, type parameters and the brackets of an operator."""
+    return re.sub(r"\{.*\}$", "", name.replace(" ", "")).strip("`$@%&()") or name
 
 
 def main() -> int:
+    """Print a table in Markdown, and what was not found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--held-out", nargs="+", type=Path, default=[], help="folders of which only totals are shown")
     parser.add_argument("--language", action="append", help="only this language (as in docs/languages.md)")
     parser.add_argument("--missing", type=int, default=0, help="show so many definitions that were not found")
     options = parser.parse_args()
-    wanted = set(options.language or GRAMMAR_LANGUAGES)
-    files: dict[str, list[Path]] = defaultdict(list)
-    for folder in options.folders:
-        for path in sources(folder):
-            language = language_of(path.name)
-            if language in wanted and path.is_file() and path.stat().st_size < LARGEST_FILE:
-                files[language].append(path)
-    print(f"{'language':<18}{'files':>7}{'ctags':>9}{'found':>9}{'recall':>8}  left out")
-    for language, paths in sorted(files.items()):
-        print(_row(language, paths, options.missing))
-    for kind, reason in LEFT_OUT.items():
-        print(f"left out: {kind}: {reason}", file=sys.stderr)
+    wanted = frozenset(options.language or COMPARED)
+    tuned, held_out = by_language(options.folders, wanted), by_language(options.held_out, wanted)
+    print("| language | files | definitions | recall | held out: files | definitions | recall |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for language in sorted({*tuned, *held_out}):
+        ours, others = recall_of(tuned.get(language, [])), recall_of(held_out.get(language, []))
+        if ours.total or others.total:
+            cells = (f"{each.files:,} | {each.total:,} | {each.share}" for each in (ours, others))
+            print(f"| {language} | {' | '.join(cells)} |", flush=True)
+        for tag in ours.lost[:: max(1, len(ours.lost) // max(options.missing, 1))][: options.missing]:
+            print(f"    {tag.kind} {tag.name} {tag.path}:{tag.line} {tag.pattern}")
+        for kind, number in ours.left_out.most_common(8):
+            print(f"{language}: left out: {number:,} {kind}", file=sys.stderr)
     return 0
-
-
-def _row(language: str, paths: list[Path], missing: int) -> str:
-    tags: dict[str, list[dict[str, object]]] = defaultdict(list)
-    left_out: Counter[str] = Counter()
-    for tag in ctags(paths):
-        if is_counted(tag):
-            tags[str(tag["path"])].append(tag)
-        else:
-            left_out[str(tag["kind"])] += 1
-    total = found = 0
-    lost: list[str] = []
-    for path in paths:
-        expected = tags.get(str(path))
-        if not expected:
-            continue
-        chunks = chunks_of(path)
-        if not chunks:
-            continue
-        for tag in expected:
-            total += 1
-            if _is_found(tag, chunks):
-                found += 1
-            else:
-                lost.append(f"    {tag['kind']} {tag['name']} {path}:{tag['line']}")
-    recall = f"{found / total:.3f}" if total else "-"
-    kinds = ", ".join(f"{kind} {count}" for kind, count in left_out.most_common(6))
-    row = f"{language:<18}{len(paths):>7}{total:>9}{found:>9}{recall:>8}  {kinds}"
-    step = max(1, len(lost) // missing) if missing else 1
-    return "\n".join([row, *(lost[::step][:missing] if missing else [])])
-
-
-def _is_found(tag: dict[str, object], chunks: list[Chunk]) -> bool:
-    line, name = int(str(tag["line"])), str(tag["name"])
-    # A name may be qualified on one side only: `Foo::bar`, `M.pay`, `-[Foo bar:]`.
-    # A selector of Objective-C has as many words as arguments; the chunk's name is the first.
-    name = name.split(":", 1)[0] if tag.get("language") == "ObjectiveC" else name
-    name = name.strip("()") or name
-    last = name.replace("::", ".").rsplit(".", 1)[-1]
-    for chunk in chunks:
-        if chunk.start_line - 1 <= line <= chunk.end_line + 1:
-            names = {
-                *(known.strip("`") for known in chunk.defines),
-                chunk.symbol_name,
-                chunk.qualified_name,
-                chunk.package,
-            }
-            if name in names or last in names or any(known and f".{name}." in f".{known}." for known in names):
-                return True
-    return False
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -107,7 +107,11 @@ def collect_facts(
     holders = (node.child_by_field_name("name") for node in captures.get("holder", ()))
     defining = [*captures.get("def", ()), *(name for name in holders if name is not None and name.type == "identifier")]
     named = [node for node in defining if not _is_inside(node.start_byte, excluded)]
-    definitions = _marks(named, text, frozenset({"_"}))
+    if outside := captures.get("outside"):
+        bodies = list(_functions(outline))
+        named += [node for node in outside if not _is_inside(node.start_byte, bodies)]
+    written = [pair for node in captures.get("definer", ()) for pair in spec.defined_names(node, text.data)]
+    definitions = _marks(named, text, frozenset({"_"}), written)
     defined_at = set(definitions.starts)
     mentions = [node for node in captures.get("ref", ()) if node.start_byte not in defined_at]
     mentions += [
@@ -145,6 +149,15 @@ def _not_defining(outline: Sequence[Declaration]) -> list[tuple[int, int]]:
     return found
 
 
+def _functions(outline: Sequence[Declaration]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of functions; those inside others are left out."""
+    for declaration in outline:
+        if declaration.role is Role.CALLABLE:
+            yield declaration.start_byte, declaration.end_byte
+        else:
+            yield from _functions(declaration.members)
+
+
 def _exported(nodes: Iterable[Node], spec: LanguageSpec, text: SourceText) -> Marks:
     found = sorted((node.start_byte, name) for node in nodes for name in spec.exported_names(node, text.data))
     return Marks(tuple(start for start, _ in found), tuple(name for _, name in found))
@@ -170,9 +183,14 @@ def _read_import(node: Node, spec: LanguageSpec, text: SourceText) -> list[Impor
     return spec.imports(node, text.data) if node.end_byte - node.start_byte < 100_000 else []
 
 
-def _marks(nodes: Iterable[Node], text: SourceText, without: frozenset[str] = frozenset()) -> Marks:
+def _marks(
+    nodes: Iterable[Node],
+    text: SourceText,
+    without: frozenset[str] = frozenset(),
+    written: Iterable[tuple[int, str]] = (),
+) -> Marks:
     data = text.data
-    found = []
+    found = list(written)
     for node in nodes:
         start, end = node.start_byte, node.end_byte
         if start < end <= start + _MAX_NAME:

@@ -129,9 +129,10 @@ def top_level(module: str) -> str | None:
 class LanguageSpec:
     """The rules of a language.
 
-    ``query`` captures ``@call @ref @def @branch @import @export`` anywhere in the tree. It has no predicates, because
-    they need the text of the tree, which is not kept. ``@holder`` captures a node whose name is a definition only
-    because of its content; a second pattern that captures the name itself would take quadratic time.
+    ``query`` captures ``@call @ref @def @definer @branch @import @export`` anywhere in the tree, and as ``@outside``
+    what is a definition only outside of functions. It has no predicates, because they need the text of the tree, which
+    is not kept. ``@holder`` captures a node whose name is a definition only because of its content; a second pattern
+    that captures the name itself would take quadratic time.
     """
 
     grammar: str
@@ -154,6 +155,8 @@ class LanguageSpec:
     """Blanks out code that the grammar can't read, without changing byte offsets, before the parse."""
     imports: Callable[[Node, bytes], list[ImportedModule]] = no_imports
     dependency: Callable[[str], str | None] = top_level
+    defined_names: Callable[[Node, bytes], list[tuple[int, str]]] = lambda node, data: []
+    """Returns the names that a ``@definer`` capture defines, each with its first byte."""
     exported: ExportRule = unknown_export
     exported_names: Callable[[Node, bytes], list[str]] = own_text
     """Returns the names that an ``@export`` capture exports."""

@@ -222,7 +222,7 @@ GRAMMAR_LANGUAGES = frozenset(
     {
         "python", "javascript", "typescript", "go", "rust", "java", "kotlin", "scala", "c", "c++", "c#", "ruby", "php",
         "swift", "shell", "cmake", "css", "dart", "dockerfile", "elixir", "erlang", "graphql", "groovy", "haskell",
-        "hcl", "julia", "lua", "makefile", "objective-c", "objective-c++", "ocaml", "powershell",
+        "hcl", "julia", "lua", "makefile", "objective-c", "objective-c++", "ocaml", "perl", "powershell",
         "protocol buffer", "r", "scss", "solidity", "zig",
     }
 )  # fmt: skip

@@ -5,6 +5,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from codequarry.ingest.chunking.language_spec import ExportRule, LanguageSpec, unchanged, unknown_export
+from codequarry.ingest.chunking.readable_source import (
+    readable_css,
+    readable_make,
+    readable_objc,
+    readable_perl,
+    readable_powershell,
+    readable_scss,
+    with_line_feeds,
+    without_carriage_returns,
+)
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 _COMMENT = frozenset({"comment"})
@@ -51,48 +61,32 @@ def tagged(
     )
 
 
-def _dart_exported(name: str, signature: str, wrapped: bool) -> bool | None:
+def _underscore_is_private(name: str, signature: str, wrapped: bool) -> bool | None:
     return not name.startswith("_")
-
-
-_UNREAD_CSS = re.compile(rb"""(?<=url\()[^"'()\s][^()\n]*(?=\))|;(?=\s*;)""")
-
-
-def _readable_css(data: bytes) -> bytes:
-    """Replace what the grammars can't read: unquoted addresses, and semicolons after semicolons."""
-    return _UNREAD_CSS.sub(lambda found: (b" " if found[0] == b";" else b"x") * len(found[0]), data)
 
 
 _OBJECTIVE_C = re.compile(r"^[ \t]*(?:@(?:interface|protocol|class|property|end)\b|#import\s)", re.MULTILINE)
 
 
+_NAMESPACE = re.compile(r"^[ \t]*(?:namespace \w+|template ?<)", re.MULTILINE)
+
+
 def looks_like_objective_c(text: str) -> bool:
     """Return whether a header has declarations or imports of Objective-C."""
-    return _OBJECTIVE_C.search(text) is not None
-
-
-def _readable_objc(data: bytes) -> bytes:
-    """Replace ``@selector(a:b:)``, which the grammar can't read, with a number."""
-    return re.sub(rb"@selector\([\w:]*\)", lambda found: b"0" * len(found[0]), data)
-
-
-def _with_line_feeds(data: bytes) -> bytes:
-    """Move a carriage return away from between a backslash and its line feed, where the grammar expects none."""
-    return data.replace(b"\\\r\n", b" \\\n")
-
-
-def _without_carriage_returns(data: bytes) -> bytes:
-    return data.replace(b"\r\n", b" \n")
+    # A header of C++ may have a part for Objective-C alone.
+    is_cpp = "__OBJC__" in text and _NAMESPACE.search(text) is not None
+    return not is_cpp and _OBJECTIVE_C.search(text) is not None
 
 
 OCAML_INTERFACE = tagged("ocaml_interface", "ocaml_interface")
 
-# Perl is missing: its grammar can run without end on broken code.
 TAGGED: Mapping[str, LanguageSpec] = {
     "cmake": tagged("cmake", "cmake", comments=frozenset({"line_comment", "bracket_comment"})),
-    "css": tagged("css", "css", comments=_CSS_COMMENTS, prepare=_readable_css),
-    "dart": tagged("dart", "dart", comments=frozenset({"comment", "documentation_comment"}), exported=_dart_exported),
-    "dockerfile": tagged("dockerfile", "dockerfile", prepare=_with_line_feeds),
+    "css": tagged("css", "css", comments=_CSS_COMMENTS, prepare=readable_css),
+    "dart": tagged(
+        "dart", "dart", comments=frozenset({"comment", "documentation_comment"}), exported=_underscore_is_private
+    ),
+    "dockerfile": tagged("dockerfile", "dockerfile", prepare=with_line_feeds),
     "elixir": tagged("elixir", "elixir", exported=private_if(r"defp\b|defmacrop\b|defguardp\b"), joins=True),
     "erlang": tagged("erlang", "erlang", joins=True, lists_exports=True),
     "graphql": tagged("graphql", "graphql"),
@@ -100,20 +94,21 @@ TAGGED: Mapping[str, LanguageSpec] = {
         "groovy",
         "groovy",
         comments=frozenset({"line_comment", "block_comment"}),
-        prepare=_without_carriage_returns,
+        prepare=without_carriage_returns,
     ),
     "haskell": tagged("haskell", "haskell", comments=frozenset({"comment", "haddock"}), joins=True),
     "hcl": tagged("hcl", "hcl"),
     "julia": tagged("julia", "julia", comments=frozenset({"line_comment", "block_comment"}), joins=True),
     "lua": tagged("lua", "lua", blocks=frozenset({"block"}), exported=private_if(r"local\b")),
-    "makefile": tagged("make", "make"),
+    "makefile": tagged("make", "make", prepare=readable_make),
     "ocaml": tagged("ocaml", "ocaml"),
-    "objective-c": tagged("objc", "objc", prepare=_readable_objc, wrappers={"implementation_definition": ""}),
-    "objective-c++": tagged("objc", "objc", prepare=_readable_objc, wrappers={"implementation_definition": ""}),
-    "powershell": tagged("powershell", "powershell"),
+    "objective-c": tagged("objc", "objc", prepare=readable_objc, wrappers={"implementation_definition": ""}),
+    "objective-c++": tagged("objc", "objc", prepare=readable_objc, wrappers={"implementation_definition": ""}),
+    "perl": tagged("perl", "perl", exported=_underscore_is_private, names_package=True, prepare=readable_perl),
+    "powershell": tagged("powershell", "powershell", prepare=readable_powershell),
     "protocol buffer": tagged("proto", "proto", names_package=True),
     "r": tagged("r", "r"),
-    "scss": tagged("scss", "scss", comments=_CSS_COMMENTS, prepare=_readable_css),
+    "scss": tagged("scss", "scss", comments=_CSS_COMMENTS, prepare=readable_scss),
     "solidity": tagged("solidity", "solidity"),
     "zig": tagged(
         "zig",

@@ -58,7 +58,7 @@ class NameResolution:
         if len(names) > _MAX_NAMES or depth > _MAX_LOCALS or head == UNKNOWN:
             return self._unknown(rest)
         if head in self._rules.self_names or head in self._rules.super_names:
-            return self._of_own_type(head, rest, at)
+            return self._of_own_type(head, rest, at, depth)
         if head in self._rules.module_words:
             return self._in_written_module(names, at)
         return self._meaning(self._lookup(head, at), names, at, depth, of_head=of_head)
@@ -84,7 +84,7 @@ class NameResolution:
         rules = self._rules
         return self.scopes.lookup(name, at, in_members=rules.sees_members, directly=not rules.qualifies_members)
 
-    def _of_own_type(self, head: str, rest: NameChain, at: int) -> Target | None:
+    def _of_own_type(self, head: str, rest: NameChain, at: int, depth: int) -> Target | None:
         own = self._type_around(at, of_head=False)
         beside = self.scopes.file.bindings.get(rest[0]) if own is None and rest else None
         if isinstance(beside, Defined):
@@ -98,7 +98,7 @@ class NameResolution:
             return _imported(bound, rest)
         if isinstance(bound, Local):
             # One that adds to every type with a trait.
-            return self._of_local(bound, rest, 0)
+            return self._of_local(bound, rest, depth)
         up = (SUPER,) if head in self._rules.super_names else ()
         return Target("scope", "", (*own.path, *up, *rest) if rest else own.path)
 

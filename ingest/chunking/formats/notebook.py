@@ -28,9 +28,9 @@ CellCut = Callable[[SourceFile, SourceText, Sizes], list[Piece]]
 
 
 def notebook_pieces(source: SourceFile, text: SourceText, sizes: Sizes, cut: CellCut) -> list[Piece] | None:
-    """Cut a notebook; return None if the file is none, or if its cells are not in rows of their own."""
+    """Cut a notebook; return None if the file is none or has only blank cells, or if cells share a row."""
     notebook = read_notebook(text)
-    if notebook is None:
+    if notebook is None or not any(line.strip() for cell in notebook.cells for line in cell.lines):
         return None
     # Parts that overlap would show the rows between them twice.
     cutter = _CellCutter(source, text, Sizes(sizes.target, sizes.maximum, 0), cut)
@@ -40,8 +40,8 @@ def notebook_pieces(source: SourceFile, text: SourceText, sizes: Sizes, cut: Cel
 def _tiled(pieces: list[Piece], text: SourceText, sizes: Sizes) -> list[Piece] | None:
     """Return the pieces with all rows of the file: each goes on to the next one's first row."""
     starts = [piece.start for piece in pieces]
-    # A cell that is in one row of the file can't be cut.
-    too_large = any(count_tokens(piece.text or "") > sizes.maximum for piece in pieces if piece.end == piece.start + 1)
+    # A cell whose lines share rows of the file can't be cut.
+    too_large = any(count_tokens(piece.text or "") > sizes.maximum for piece in pieces)
     if starts != sorted(set(starts)) or too_large:
         return None
     ends = [*starts[1:], text.rows]

@@ -5,28 +5,40 @@ import re
 from tree_sitter import Node
 
 from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, NamePath, Role, Rule, unnamed
+from codequarry.ingest.chunking.readable_source import without_macros
 from codequarry.ingest.symbols.languages.cfamily import C_NAMES, CPP_NAMES
 from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
 (call_expression function: [(identifier) @call (field_expression field: (field_identifier) @call)])
 (type_identifier) @ref
-(function_declarator declarator: (identifier) @def)
+(function_declarator declarator: [(identifier) @def (parenthesized_declarator (identifier) @def)])
 (preproc_def name: (identifier) @def value: (_))
 (preproc_function_def name: (identifier) @def)
 (type_definition declarator: (type_identifier) @def)
 (type_definition declarator: (_ declarator: (type_identifier) @def))
-(type_definition declarator: (function_declarator
-  (parenthesized_declarator (pointer_declarator (type_identifier) @def))))
+(type_definition declarator: [
+  (function_declarator (parenthesized_declarator (pointer_declarator (type_identifier) @def)))
+  (_ declarator: (function_declarator (parenthesized_declarator (pointer_declarator (type_identifier) @def))))])
 (struct_specifier name: (type_identifier) @def body: (_))
 (union_specifier name: (type_identifier) @def body: (_))
 (enum_specifier name: (type_identifier) @def body: (_))
 (enumerator name: (identifier) @def)
 (field_declaration declarator: (field_identifier) @def)
 (field_declaration declarator: (_ declarator: (field_identifier) @def))
-(translation_unit (declaration declarator: [(identifier) @def (init_declarator declarator: (identifier) @def)
-  (init_declarator declarator: (_ declarator: (identifier) @def)) (array_declarator declarator: (identifier) @def)
-  (pointer_declarator declarator: (identifier) @def)]))
+(field_declaration declarator: (function_declarator
+  declarator: (parenthesized_declarator (pointer_declarator declarator: (field_identifier) @def))))
+(translation_unit (declaration declarator: [(identifier) @def (_ declarator: (identifier) @def)
+  (_ declarator: (_ declarator: (identifier) @def))
+  (_ declarator: (_ declarator: (_ declarator: (identifier) @def)))]))
+(linkage_specification (declaration_list (declaration declarator: [(identifier) @def
+  (_ declarator: (identifier) @def) (_ declarator: (_ declarator: (identifier) @def))])))
+(_ [(preproc_if (declaration declarator: [(identifier) @outside (_ declarator: (identifier) @outside)
+    (_ declarator: (_ declarator: (identifier) @outside))]))
+  (preproc_ifdef (declaration declarator: [(identifier) @outside (_ declarator: (identifier) @outside)
+    (_ declarator: (_ declarator: (identifier) @outside))]))
+  (preproc_else (declaration declarator: [(identifier) @outside (_ declarator: (identifier) @outside)
+    (_ declarator: (_ declarator: (identifier) @outside))]))])
 [(if_statement) (for_statement) (while_statement) (do_statement) (case_statement) (conditional_expression)] @branch
 (binary_expression operator: ["&&" "||"] @branch)
 (preproc_include) @import
@@ -45,7 +57,12 @@ _CPP_QUERY = """
 (class_specifier name: (type_identifier) @def body: (_))
 (alias_declaration name: (type_identifier) @def)
 (concept_definition name: (identifier) @def)
-(namespace_definition (declaration_list (declaration declarator: (init_declarator declarator: (identifier) @def))))
+(namespace_definition (declaration_list (declaration declarator: [(identifier) @def
+  (array_declarator declarator: (identifier) @def) (pointer_declarator declarator: (identifier) @def)
+  (init_declarator declarator: [(identifier) @def (_ declarator: (identifier) @def)])])))
+(declaration declarator: [(qualified_identifier name: (identifier) @def)
+  (_ declarator: (qualified_identifier name: (identifier) @def))
+  (_ declarator: (_ declarator: (qualified_identifier name: (identifier) @def)))])
 [(for_range_loop) (catch_clause)] @branch
 """
 
@@ -65,15 +82,6 @@ _SPECIFIERS = {
 }
 # Separates the parts of a qualified name: `a::B<T>::~B`, `Foo::operator==`.
 _SEPARATOR = re.compile(r"\s*::\s*")
-# LEVELDB_EXPORT, SQLITE_API, Q_DECL_EXPORT, V8_INLINE…: macros before a declaration, which no parser can know, but not
-# in the line that defines them. After `class`, any word in capitals before the name is a macro.
-_DECORATING_MACRO = re.compile(
-    rb"(?<!define )(?<!ifdef )(?<!ifndef )(?<!defined\()\b[A-Z][A-Z0-9_]*"
-    rb"_(?:EXPORT|API|PUBLIC|EXTERN|DECL|INLINE|FORCEINLINE|NODISCARD|VISIBLE|HIDDEN|NOINLINE|EXPORTS|FUNC)\b"
-    rb"(?=[ \t\r\n]+[A-Za-z_:~])"
-    rb"|(?<=class )[A-Z][A-Z0-9_]{2,}(?=\s+[A-Za-z_]\w*\s*(?:final\s*)?[:{])"
-    rb"|(?<=struct )[A-Z][A-Z0-9_]{2,}(?=\s+[A-Za-z_]\w*\s*(?:final\s*)?[:{])"
-)
 
 
 def _function_declarator(node: Node) -> Node | None:
@@ -160,11 +168,6 @@ def _macro(node: Node, data: bytes) -> Rule:
     return Rule(Role.VALUE, "macro") if node.child_by_field_name("value") is not None else Rule(Role.IMPORT, "macro")
 
 
-def _without_macros(data: bytes) -> bytes:
-    """Blank out macros for visibility and inlining: the grammar reads ``class API Foo`` as a function."""
-    return _DECORATING_MACRO.sub(lambda found: b" " * len(found[0]), data)
-
-
 def _included(node: Node, data: bytes) -> list[ImportedModule]:
     path = node.child_by_field_name("path")
     return [ImportedModule(node_text(path, data).strip('<>"'))] if path is not None else []
@@ -211,7 +214,7 @@ C = LanguageSpec(
     rules=_RULES,
     resolvers=_RESOLVERS,
     blocks=_BLOCKS,
-    prepare=_without_macros,
+    prepare=without_macros,
     imports=_included,
     dependency=_dependency,
     exported=_static_is_hidden,
@@ -232,7 +235,7 @@ CPP = LanguageSpec(
     wrappers={"template_declaration": ""},
     leading=frozenset({"access_specifier"}),
     blocks=_BLOCKS,
-    prepare=_without_macros,
+    prepare=without_macros,
     imports=_included,
     dependency=_dependency,
     exported=_static_is_hidden,

@@ -13,6 +13,7 @@ from codequarry.ingest.chunking.language_spec import (
     top_level,
     unnamed,
 )
+from codequarry.ingest.chunking.readable_source import readable_csharp
 from codequarry.ingest.symbols.languages.csharp import CSHARP_NAMES
 from codequarry.ingest.symbols.nodes import node_text
 
@@ -129,6 +130,7 @@ CSHARP = LanguageSpec(
     wrappers={"global_statement": ""},
     annotations=frozenset({"attribute_list"}),
     blocks=frozenset({"block"}),
+    prepare=readable_csharp,
     imports=_imported,
     dependency=top_level,
     exported=_exported,

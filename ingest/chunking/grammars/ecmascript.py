@@ -24,9 +24,17 @@ _COMMON_QUERY = """
 (generator_function_declaration name: (identifier) @def)
 (method_definition name: [(property_identifier) (private_property_identifier)] @def)
 (variable_declarator value: [(arrow_function) (function_expression) (generator_function) (class)]) @holder
-(pair key: (property_identifier) @def value: [(arrow_function) (function_expression)])
-(assignment_expression left: (member_expression property: (property_identifier) @def)
+(pair key: [(property_identifier) @def (string (string_fragment) @def)] value: [(arrow_function) (function_expression)])
+(program (expression_statement [
+  (call_expression function: (parenthesized_expression (_ body: (statement_block
+    [(variable_declaration (variable_declarator name: (identifier) @def))
+     (lexical_declaration (variable_declarator name: (identifier) @def))]))))
+  (parenthesized_expression (call_expression function: (_ body: (statement_block
+    [(variable_declaration (variable_declarator name: (identifier) @def))
+     (lexical_declaration (variable_declarator name: (identifier) @def))]))))]))
+(assignment_expression left: [(identifier) @def (member_expression property: (property_identifier) @def)]
   right: [(arrow_function) (function_expression) (class)])
+(function_expression name: (identifier) @def)
 (program (lexical_declaration (variable_declarator name: (identifier) @def)))
 (program (variable_declaration (variable_declarator name: (identifier) @def)))
 (program (export_statement (lexical_declaration (variable_declarator name: (identifier) @def))))
@@ -64,6 +72,7 @@ _TYPESCRIPT_QUERY = """
 (method_signature name: (property_identifier) @def)
 (property_signature name: (property_identifier) @def)
 (public_field_definition name: [(property_identifier) (private_property_identifier)] @def)
+(required_parameter (accessibility_modifier) pattern: (identifier) @def)
 (ambient_declaration (lexical_declaration (variable_declarator name: (identifier) @def)))
 """
 

@@ -27,6 +27,10 @@ _QUERY = """
 (type_alias_statement left: (type (identifier) @def))
 (module (assignment left: [(identifier) @def (pattern_list (identifier) @def) (tuple_pattern (identifier) @def)]))
 (module (assignment right: (assignment left: (identifier) @def)))
+(module [(if_statement (block (assignment left: (identifier) @def)))
+  (if_statement (_ (block (assignment left: (identifier) @def))))
+  (try_statement (block (assignment left: (identifier) @def)))
+  (try_statement (_ (block (assignment left: (identifier) @def))))])
 (class_definition body: (block (assignment left: [(identifier) @def (pattern_list (identifier) @def)])))
 [(if_statement) (elif_clause) (for_statement) (while_statement) (except_clause) (case_clause) (boolean_operator)
  (conditional_expression) (for_in_clause) (if_clause)] @branch

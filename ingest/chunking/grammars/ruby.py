@@ -21,6 +21,7 @@ _QUERY = """
 (singleton_method name: [(identifier) (constant) (operator) (setter)] @def)
 (assignment left: (constant) @def)
 (alias name: (identifier) @def)
+(call !receiver method: (identifier) arguments: (argument_list . (simple_symbol))) @definer
 [(if) (unless) (elsif) (if_modifier) (unless_modifier) (while) (until) (for) (when) (in_clause) (rescue)
  (conditional)] @branch
 (binary operator: ["&&" "||" "and" "or"] @branch)
@@ -31,6 +32,9 @@ _REQUIRES = {"require", "require_relative", "load", "autoload"}
 _CALL = re.compile(r"""^(?:require|require_relative|load)\s*\(?\s*["']([^"']+)["']""")
 _TEST_CASES = {"it", "specify", "example", "scenario", "test"}
 _METHODS = {"method", "singleton_method"}
+# These define a method for each symbol, or for the first.
+_DEFINERS = {"attr_reader", "attr_writer", "attr_accessor", "attr", "alias_method", "define_method"}
+_MANY = "attr"
 
 
 def _scoped_name(node: Node, data: bytes) -> NamePath:
@@ -85,6 +89,17 @@ def _imported(node: Node, data: bytes) -> list[ImportedModule]:
     return [ImportedModule(f"./{found[1]}" if text.startswith("require_relative") else found[1])]
 
 
+def _defined(node: Node, data: bytes) -> list[tuple[int, str]]:
+    """Return the methods that ``attr_reader :a, :b`` or ``alias_method :a, :b`` defines, with their places."""
+    method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
+    word = node_text(method, data) if method is not None else ""
+    if word not in _DEFINERS or arguments is None:
+        return []
+    symbols = [child for child in arguments.named_children if child.type == "simple_symbol"]
+    names = [(symbol.start_byte, node_text(symbol, data).removeprefix(":")) for symbol in symbols]
+    return names if word.startswith(_MANY) else names[:1]
+
+
 def _dependency(module: str) -> str | None:
     return None if module.startswith((".", "/")) else module.split("/", 1)[0]
 
@@ -104,6 +119,7 @@ RUBY = LanguageSpec(
     leading=frozenset({"identifier"}),
     blocks=frozenset({"body_statement", "block_body"}),
     imports=_imported,
+    defined_names=_defined,
     dependency=_dependency,
     naming=RUBY_NAMES,
 )

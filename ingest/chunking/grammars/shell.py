@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from codequarry.ingest.chunking.grammars import builtins
 from codequarry.ingest.chunking.language_spec import ImportedModule, LanguageSpec, Role, Rule
+from codequarry.ingest.chunking.readable_source import readable_shell
 from codequarry.ingest.symbols.nodes import node_text
 
 _QUERY = """
@@ -42,6 +43,7 @@ BASH = LanguageSpec(
     resolvers={"command": _command},
     blocks=frozenset({"compound_statement", "do_group"}),
     imports=_imported,
+    prepare=readable_shell,
     builtins=builtins.SHELL,
     dependency=lambda module: None,
 )

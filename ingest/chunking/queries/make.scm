@@ -1,4 +1,5 @@
 (include_directive filenames: (list) @module) @import
+((variable_assignment target_or_pattern: (list (word) @name) name: (word) @name) @definition.function (#set! kind "target"))
 (variable_assignment name: (word) @name) @definition.variable
 (shell_assignment name: (word) @name) @definition.variable
 (define_directive name: (word) @name) @definition.macro

@@ -13,7 +13,11 @@
 (method_declaration (identifier) @name) @definition.prototype
 (method_definition (identifier) @name (compound_statement) @body) @definition.method
 (property_declaration (struct_declaration (struct_declarator [
-  (identifier) @name (pointer_declarator declarator: (identifier) @name)]))) @definition.property
+  (identifier) @name (pointer_declarator declarator: (identifier) @name)
+  (function_declarator (parenthesized_declarator (block_pointer_declarator (identifier) @name)))])))
+  @definition.property
+(instance_variable (struct_declaration (struct_declarator [
+  (identifier) @name (pointer_declarator declarator: (identifier) @name)]))) @definition.field
 (preproc_def name: (identifier) @name) @definition.constant
 (preproc_function_def name: (identifier) @name) @definition.macro
 [(preproc_if) (preproc_ifdef)] @scope
@@ -23,8 +27,15 @@
   declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)) body: (_) @body)
   @definition.function
 (declaration declarator: (function_declarator declarator: (identifier) @name)) @definition.prototype
-(translation_unit (declaration declarator: (init_declarator declarator: [
-  (identifier) @name (pointer_declarator declarator: (identifier) @name)])) @definition.variable)
+(declaration declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))
+  @definition.prototype
+(translation_unit (declaration declarator: [(identifier) @name (pointer_declarator declarator: (identifier) @name)
+  (init_declarator declarator: [(identifier) @name (pointer_declarator declarator: (identifier) @name)])])
+  @definition.variable)
+(implementation_definition (declaration declarator: [
+  (identifier) @name (pointer_declarator declarator: (identifier) @name)
+  (init_declarator declarator: [(identifier) @name (pointer_declarator declarator: (identifier) @name)])])
+  @definition.variable)
 (type_definition declarator: (type_identifier) @name) @definition.type
 (struct_specifier name: (type_identifier) @name body: (_)) @definition.type
 (enum_specifier name: (type_identifier) @name body: (_)) @definition.type

@@ -6,14 +6,19 @@ from dataclasses import replace
 import pytest
 
 from bench import chunker_fuzz
-from bench.chunker_fuzz import MUTATIONS, Case, Worker, problem, shrunk
+from bench.chunker_fuzz import MUTATIONS, SAMPLES, Case, Worker, problem, shrunk
 from codequarry.shared.settings.config import ChunkingSettings
 
 SIZES = ChunkingSettings(target_tokens=30, max_tokens=60, overlap_tokens=10)
 CODE = b"".join(b"def f%d(a):\n    return a + %d\n\n\n" % (number, number) for number in range(40))
 
 
-@pytest.mark.parametrize(("path", "data"), [("a.py", CODE), ("a.md", b"# a\n\nb\n"), ("a.png", b"\0"), ("a.c", b"")])
+NOTEBOOK = (SAMPLES / "billing.ipynb").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("path", "data"), [("a.py", CODE), ("a.md", b"# a\n\nb\n"), ("a.png", b"\0"), ("a.c", b""), ("a.ipynb", NOTEBOOK)]
+)
 def test_sound_files_have_no_problem(path, data):
     assert problem(Case(path, data, SIZES)) == ""
 

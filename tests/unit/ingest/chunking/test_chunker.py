@@ -181,3 +181,15 @@ def test_a_closing_bracket_stays_with_its_block(chunked):
 def test_no_line_is_in_two_chunks(chunked):
     chunks = chunked("a.txt", "word\n" * 500, SMALL)
     assert [chunk.start_line for chunk in chunks[1:]] == [chunk.end_line + 1 for chunk in chunks[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("a.js", "class A {\n  f() {\n    const A = this;\n    A.g();\n    this.h();\n  }\n}\n"),
+        ("a.py", "class A:\n    def f(self):\n        A = self\n        A.g()\n        self.h()\n"),
+    ],
+)
+def test_a_local_that_has_the_name_of_its_type_ends_the_search_for_its_meaning(chunked, path, source):
+    """The type of ``A`` is that of ``this``, whose name is ``A``."""
+    assert "A" in {name for chunk in chunked(path, source) for name in chunk.defines}

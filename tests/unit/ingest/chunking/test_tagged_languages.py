@@ -25,6 +25,7 @@ NAMES = {
     "invoice.dart": ["fee", "Invoice", "Invoice.pay", "Invoice.total", "applyFee", "Charge"],
     "Invoice.ps1": ["State", "Invoice", "Invoke-Payment", "Get-Total"],
     "Invoice.groovy": ["Invoice", "Invoice.pay", "Invoice.applyFee"],
+    "invoice.pl": ["pay", "_apply_fee", "Acme::Ledger"],
     "Invoice.m": ["FEE", "Payable", "Invoice", "ApplyFee", "Invoice.payWithCard", "Invoice.draft"],
     "Ledger.mm": ["Ledger"],
     "Invoice.sol": [
@@ -47,6 +48,7 @@ PAYING = {
     "invoice.dart": ("Invoice.pay", "Future<bool> pay(String card, {int retries = 3})", {"charge", "applyFee"}),
     "Invoice.ps1": ("Invoke-Payment", "function Invoke-Payment", {"Invoke-Charge", "Get-Total"}),
     "Invoice.groovy": ("Invoice.pay", "def pay(String card)", {"charge", "applyFee"}),
+    "invoice.pl": ("pay", "sub pay", {"charge", "total"}),
     "Invoice.m": (
         "Invoice.payWithCard", "- (BOOL)payWithCard:(NSString *)card retries:(int)retries", {"charge", "ApplyFee"},
     ),
@@ -74,6 +76,7 @@ IMPORTS = {
     "invoice.dart": ("package:acme/gateway.dart", "line.dart"),
     "Invoice.ps1": ("Gateway",),
     "Invoice.groovy": ("acme.Gateway",),
+    "invoice.pl": ("strict", "Acme::Gateway"),
     "Invoice.m": ("Foundation/Foundation.h", "Gateway.h"),
     "Ledger.mm": ("Invoice.h",),
     "Invoice.sol": ("./Gateway.sol", "./Money.sol"),
@@ -125,6 +128,7 @@ def test_visibility_is_read_where_the_language_shows_it(sample):
     assert sample("invoice.lua").named("apply_fee").exported is False
     assert sample("invoice.lua").named("Invoice.new").exported is True
     assert sample("invoice.ex").named("Acme.Billing.Invoice.total").exported is False
+    assert sample("invoice.pl").named("_apply_fee").exported is False
     assert sample("invoice.zig").named("Invoice").exported is True
     assert sample("invoice.zig").named("applyFee").exported is False
     assert sample("invoice.erl").named("pay").exported is True
@@ -150,6 +154,7 @@ def test_members_are_defined_by_their_types(sample):
 def test_packages_are_read(sample):
     assert sample("invoice.proto")[1].package == "acme.billing"
     assert sample("invoice.erl")[1].package == "invoice"
+    assert sample("invoice.pl")[1].package == "Acme::Invoice"
     assert sample("Invoice.hs")[1].package == "Acme.Billing.Invoice"
 
 
@@ -157,6 +162,11 @@ def test_a_stage_of_a_dockerfile_is_one_chunk(sample):
     build = sample("Dockerfile").named("build")
     assert (build.symbol_kind, build.doc) == ("stage", "Builds the wheels of the billing service.")
     assert "RUN pip wheel" in build.text
+
+
+def test_a_header_of_cpp_with_a_part_for_objective_c_is_cpp(chunked):
+    source = "#ifdef __OBJC__\n#import <Foundation/Foundation.h>\n#endif\nnamespace a {\nclass B {\n  int c;\n};\n}\n"
+    assert {"B", "c"} <= {name for chunk in chunked("a.h", source) for name in chunk.defines}
 
 
 def test_unquoted_addresses_do_not_hide_rules(chunked):

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from codequarry.ingest.chunking.pieces import Sizes
+
 SAMPLES = Path(__file__).parents[1] / "samples"
 
 
@@ -21,6 +23,21 @@ def test_cells_are_chunks_in_their_language(sample):
         ("markdown", "Billing"), ("python", "pay"), ("shell", "refund"), ("markdown", "Refunds"),
     ]  # fmt: skip
     assert all(chunk.derived for chunk in chunks)
+
+
+@pytest.mark.parametrize("text", ['{"cells"[{"","source"""', notebook(("code", ["\n", " \n"]))])
+def test_a_file_without_text_in_its_cells_is_cut_as_json(chunked, text):
+    """A chunk of blank lines would hide the whole file. The first text was found by the fuzzer."""
+    chunks = chunked("a.ipynb", text)
+    assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_a_large_cell_whose_lines_share_rows_is_cut_as_json(chunked):
+    """Its lines are in two rows, but not one in each. The fuzzer found this."""
+    words = "a few words " * 20
+    text = f'{{"cells": [{{"cell_type": "code", "source": ["{words}\\n",\n"{words}\\n", "{words}"]}}]}}\n'
+    chunks = chunked("a.ipynb", text, Sizes(30, 60, 10))
+    assert not any(chunk.derived for chunk in chunks)
 
 
 def test_outputs_are_dropped_and_escapes_are_read(sample):
