@@ -16,6 +16,7 @@ from codequarry.ingest.chunking.text import SourceText
 
 # What may follow a statement or an entry in its last row.
 CLOSERS = b" \t\r\n\f;,.:{})]"
+OPERATORS = {"and", "or", "in", "is", "not", "else", "then"}
 COMMENTS = (b"#", b"//", b"/*", b"--", b"%", b"!", b"(*")
 
 
@@ -85,6 +86,10 @@ def _starts(parent: Node, text: SourceText) -> Iterator[int]:
 
 
 def _begins_row(node: Node, text: SourceText) -> bool:
+    # A keyword such as `pub` may be a node beside the declaration.
+    before = node.prev_sibling
+    while before is not None and before.type.isalpha() and before.type not in OPERATORS and not before.is_named:
+        node, before = before, before.prev_sibling
     # In Haskell, the comma between entries is at the start of a row.
     return text.data[text.byte_starts[node.start_point[0]] : node.start_byte].strip() in {b"", b","}
 
