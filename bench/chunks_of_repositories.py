@@ -31,7 +31,8 @@ from codequarry.ingest.chunking.text import SourceText
 from codequarry.ingest.files.content import NotText, decode
 from codequarry.ingest.files.reader import ReadFile, ReadingRules, judge
 from codequarry.ingest.files.scan import PathRules
-from codequarry.ingest.git.objects import BlobReader, Mirror
+from codequarry.ingest.git.blob_reader import BlobReader
+from codequarry.ingest.git.objects import Mirror
 from codequarry.ingest.git.trees import TreeEntry, list_tree
 from codequarry.ingest.secrets.policy import SecretRules
 from codequarry.shared.errors import CodequarryError
