@@ -18,6 +18,8 @@ REFERENCE_KINDS: tuple[ReferenceKind, ...] = (
 EdgeKind = ReferenceKind | Literal["co_change"]
 EDGE_KINDS: tuple[EdgeKind, ...] = (*REFERENCE_KINDS, "co_change")
 """The kinds of edges: besides references, files that changed in the same commits."""
+CALLS: frozenset[ReferenceKind] = frozenset({"call", "data_flow"})
+"""The kinds of references whose target is called."""
 TargetOrigin = Literal["scope", "import", "package", "name"]
 """Where the first name of a target comes from: this file, an import, the file's own package, or nowhere known."""
 

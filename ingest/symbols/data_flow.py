@@ -50,7 +50,7 @@ def data_flows(
 
 
 def _flow(call: Reference, into: Target | None) -> Reference:
-    return Reference("data_flow", call.line, call.target, call.within, into)
+    return call._replace(kind="data_flow", into=into)
 
 
 def _is_result_of_definition(scopes: ScopeTree, at: int) -> bool:

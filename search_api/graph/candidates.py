@@ -7,7 +7,7 @@ from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference
 from codequarry.search_api.graph.modules import MemberPath
 from codequarry.search_api.graph.overloads import is_misfit, misfit
-from codequarry.shared.relations import Target
+from codequarry.shared.relations import CALLS, Target
 
 # The confidence of each way; measured shares of right edges are in docs/relations.md.
 CONFIDENCE: dict[FoundBy, float] = {
@@ -77,7 +77,7 @@ def ends_alike(path: Sequence[str], names: Sequence[str]) -> bool:
 def _suits(kind: str, symbol: DefinedSymbol) -> bool:
     """Return whether a reference of a kind is more likely to mean a symbol than a field or method of the same name."""
     is_function = symbol.definition.symbol_type in {"function", "method"}
-    return is_function if kind == "call" else not is_function if kind == "mention" else True
+    return is_function if kind in CALLS else not is_function if kind == "mention" else True
 
 
 def _crate(place: FilePlace) -> str:

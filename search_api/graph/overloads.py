@@ -3,6 +3,7 @@
 from codequarry.search_api.graph.definitions import DefinedSymbol, WrittenReference
 from codequarry.search_api.graph.java_types import WRONG_TYPE, misfit_of_types
 from codequarry.search_api.graph.signatures import ANY_NUMBER, parameters
+from codequarry.shared.relations import CALLS
 
 _CALLABLE = frozenset({"function", "method", "class"})
 # An overload that takes any number of arguments is chosen last of those whose types can be right.
@@ -17,7 +18,7 @@ def misfit(found: DefinedSymbol, written: WrittenReference) -> int:
     is_callable = definition.symbol_type in _CALLABLE
     if reference.kind == "mention":
         return int(is_callable and definition.symbol_type != "class")
-    if reference.kind != "call":
+    if reference.kind not in CALLS:
         return 0
     if not is_callable:
         return _NOT_CALLABLE

@@ -22,6 +22,7 @@ from codequarry.search_api.search.relations.edge_answers import (
 from codequarry.search_api.search.relations.go_implementations import GoImplementations, Implementation
 from codequarry.search_api.search.relations.symbol_reader import SymbolReader
 from codequarry.shared.errors import UsageError
+from codequarry.shared.relations import Reference, Target
 
 # Beyond the first level, only this many symbols are followed; more than this nobody reads.
 MAX_FOLLOWED = 300
@@ -195,9 +196,7 @@ class _Walk:
     def _takers(self, written: Iterable[WrittenReference]) -> dict[WrittenReference, DefinedSymbol]:
         """Return the functions that are given the result of what references mean, as an argument."""
         given = {one: one.reference.into for one in written if one.reference.into is not None}
-        asked = [
-            WrittenReference(one.place, one.reference._replace(target=into, into=None)) for one, into in given.items()
-        ]
+        asked = [WrittenReference(one.place, _to_taker(one.reference, into)) for one, into in given.items()]
         sure = map(self._sure, self.reader.resolve(asked))
         return {one: best.symbol for one, best in zip(given, sure, strict=True) if best is not None}
 
@@ -218,3 +217,8 @@ class _Walk:
 
     def _is_asked(self, one: WrittenReference) -> bool:
         return self.request.asks_for(one.reference.kind)
+
+
+def _to_taker(given: Reference, into: Target) -> Reference:
+    """Return a reference to what is given a result; its own arguments are not known."""
+    return given._replace(target=into, into=None, arguments=None, argument_types=())

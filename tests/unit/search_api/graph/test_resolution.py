@@ -185,3 +185,10 @@ def test_the_only_definition_with_a_name_is_seldom_meant_outside_of_tests_if_it_
     fake = "class Fake:\n    def ring(self):\n        pass\n"
     snapshot = Snapshot({"tests/test_shop.py": fake, path: "def run(any):\n    any.ring()\n"})
     assert [found.confidence for found in snapshot.candidates(path, "ring")] == [confidence]
+
+
+@pytest.mark.parametrize("kind", ["call", "data_flow"])
+def test_what_a_function_returns_comes_from_the_overload_that_it_calls(kind):
+    text = "class Shop {\n  int price(int id) { return id; }\n  int price(String name) { return 1; }\n"
+    text += '  int run() { return price("x"); }\n}\n'
+    assert Snapshot({"Shop.java": text}).candidates("Shop.java", "price", kind)[0].symbol.definition.line == 3
