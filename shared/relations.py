@@ -35,6 +35,8 @@ IMPORTED_FILE = "file:"
 
 A path that begins with ``**/`` may lie in any folder of the repository.
 """
+ANYWHERE = "*"
+"""As the module of a target by name: nothing is known of where the symbol is, not even whether it is a member."""
 UNKNOWN = "?"
 """As the first name of a target: an expression whose type the file does not show."""
 

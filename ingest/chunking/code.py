@@ -19,6 +19,7 @@ from codequarry.ingest.chunking.facts import (
 )
 from codequarry.ingest.chunking.grammar import load_grammar
 from codequarry.ingest.chunking.language_spec import LanguageSpec, Role
+from codequarry.ingest.chunking.names_without_rules import names_without_rules
 from codequarry.ingest.chunking.outline import Outliner
 from codequarry.ingest.chunking.outline_items import Family, OutlineItem, items_of
 from codequarry.ingest.chunking.pieces import Cut, Piece, Sizes, cut_rows
@@ -50,7 +51,7 @@ def code_pieces(spec: LanguageSpec, path: str, text: SourceText, sizes: Sizes) -
     declarations = Outliner(spec, text, sizes.target).declarations(root)
     facts = collect_facts(captures, spec, text, declarations)
     package = spec.package(root, text.data, path)
-    names = _names(captures, spec, text, path, package, declarations)
+    names = _names(captures, spec, text, path, package, declarations, facts)
     items = items_of(declarations, text, sizes)
     file = _File(spec, text, sizes, root, facts, names, package)
     ends = [item.row for item in items[1:]] + [text.rows]
@@ -64,9 +65,10 @@ def _names(
     path: str,
     package: str | None,
     declarations: Sequence[Declaration],
+    facts: Facts,
 ) -> FileNames:
     if spec.naming is None:
-        return FileNames()
+        return names_without_rules(facts, declarations, text)
     return read_names(captures, spec.naming, text.data, path, package, dict(_described(declarations)))
 
 

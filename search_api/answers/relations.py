@@ -39,7 +39,7 @@ class SymbolDefinition:
 # The MCP library reads class attributes as defaults, and slots are class attributes.
 @dataclass(frozen=True)
 class Definitions:
-    """A page of definitions, by repository, path and line; sections of documents come last."""
+    """A page of definitions, by repository, path and line; code before keys of settings and sections of documents."""
 
     definitions: tuple[SymbolDefinition, ...]
     total: Annotated[int, Field(description="number of definitions on all pages")]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS
 from codequarry.search_api.graph.candidates import (
     CONFIDENCE,
@@ -19,13 +20,17 @@ from codequarry.search_api.graph.module_names import ModuleNames
 from codequarry.search_api.graph.modules import MemberPath
 from codequarry.search_api.graph.overloads import is_misfit
 from codequarry.search_api.graph.packages import DeclaredPackage
-from codequarry.shared.relations import SUPER, UNKNOWN, Target
+from codequarry.shared.relations import ANYWHERE, SUPER, UNKNOWN, Target
 
 # A member whose name built-in types have too.
 _BUILTIN_MEMBER = 0.25
 
 # Code outside of tests refers to a definition in a test: 0 of 40 such edges were right in the repositories for tuning.
 _ONLY_IN_TESTS = 0.1
+
+
+# In a language without rules of naming, a name says less: not measured, but below the edges that other languages have.
+_WITHOUT_RULES = 0.7
 
 
 class ReferenceResolver:
@@ -62,6 +67,8 @@ class ReferenceResolver:
         if target.origin == "scope":
             return self._in_file(target, place, depth)
         if target.origin == "name":
+            if target.module == ANYWHERE:
+                return self._anywhere(target.names[-1], place)
             return self._by_name(target.names, place, depth)
         return self._modules.find(target, place, depth)
 
@@ -121,3 +128,15 @@ class ReferenceResolver:
             shared = CONFIDENCE["name"] / max(len(paths), 1)
             here = [Resolved(symbol, shared, "name") for symbol in found[:MAX_BY_NAME]]
         return self._search.follow(here, rest, depth)
+
+    def _anywhere(self, name: str, place: FilePlace) -> list[Resolved]:
+        """Return what a name may mean in a language without rules of naming: first what its own file defines."""
+        found = [
+            symbol
+            for symbol in self._table.named(name)
+            if symbol.place.family == place.family and symbol.place.repo == place.repo
+        ]
+        found = [symbol for symbol in found if symbol.place == place] or found
+        way: FoundBy = "unique_name" if len(found) == 1 else "name"
+        confidence = _WITHOUT_RULES * CONFIDENCE[way] / max(len(found), 1)
+        return [Resolved(symbol, confidence, way) for symbol in found[:MAX_BY_NAME]]

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from codequarry.ingest.chunking.facts import MAX_DEFINES
 from codequarry.ingest.chunking.formats.entries import Entry, EntryTree
 from codequarry.ingest.chunking.formats.entry_groups import EntryGroup, grouped_rows
+from codequarry.ingest.chunking.formats.named_symbols import with_symbols
 from codequarry.ingest.chunking.pieces import Piece, Sizes
 from codequarry.ingest.chunking.plain import parts_of
 from codequarry.ingest.chunking.text import SourceText
 from codequarry.shared.model import SymbolType
+from codequarry.shared.relations import Definition
 
 # The share of the target below which a key or an element may share a chunk with its neighbours.
 _SMALL_SHARE = 3
@@ -61,9 +63,16 @@ def _context(tree: EntryTree, index: int) -> str:
 def with_names(piece: Piece, tree: EntryTree) -> Piece:
     """Return a piece that defines the names of the entries that begin in it, plain and qualified."""
     names: dict[str, None] = {}
+    definitions: list[Definition] = []
     for entry in tree.between(piece.start, piece.end):
         if entry.name:
             names |= dict.fromkeys((entry.name, entry.qualified or entry.name))
+            definitions.append(_definition(entry, piece.type))
         if len(names) >= MAX_DEFINES:
             break
-    return replace(piece, defines=tuple(names)[:MAX_DEFINES])
+    return with_symbols(replace(piece, defines=tuple(names)[:MAX_DEFINES]), definitions)
+
+
+def _definition(entry: Entry, type_: SymbolType) -> Definition:
+    path = tuple(filter(None, entry.qualified.split("."))) or (entry.name,)
+    return Definition(path, type_, entry.kind or "key", entry.row + 1, entry.row + 1)

@@ -10,11 +10,13 @@ from codequarry.ingest.chunking.comments import doc_text, fold_signature
 from codequarry.ingest.chunking.facts import MAX_CALLS, MAX_DEFINES, MAX_REFERENCES
 from codequarry.ingest.chunking.formats.entries import MAX_NAME_CHARACTERS, Entry, EntryTree
 from codequarry.ingest.chunking.formats.entry_groups import EntryGroup, grouped_rows
+from codequarry.ingest.chunking.formats.named_symbols import by_name, with_symbols
 from codequarry.ingest.chunking.formats.sql_facts import SqlFacts, SqlName, facts_of
 from codequarry.ingest.chunking.formats.sql_statements import SqlToken, read_script
 from codequarry.ingest.chunking.pieces import Piece, Sizes
 from codequarry.ingest.chunking.plain import parts_of
 from codequarry.ingest.chunking.text import SourceText
+from codequarry.shared.relations import Definition, Reference, ReferenceKind
 
 # A statement with fewer tokens may share a chunk with its neighbours.
 _SMALL_STATEMENT = 60
@@ -135,16 +137,52 @@ class _Script:
             defined += _between(facts.columns, start, end)
         references = (name for facts in statements for name in _between(facts.references, start, end))
         calls = (name for facts in statements for name in _between(facts.calls, start, end))
+        symbols = [self._symbols(facts, start, end) for facts in statements]
+        piece = with_symbols(
+            replace(piece, references=tuple(dict.fromkeys(references))[:MAX_REFERENCES]),
+            [found for definitions, _ in symbols for found in definitions],
+            [found for _, uses in symbols for found in uses],
+        )
         body = piece.body_byte
         inside = body is not None and self.text.byte_starts[piece.start] <= body < self.text.byte_starts[piece.end]
         return replace(
             piece,
             defines=tuple(dict.fromkeys(name for name in defined if len(name) <= MAX_NAME_CHARACTERS))[:MAX_DEFINES],
-            references=tuple(dict.fromkeys(references))[:MAX_REFERENCES],
             calls=tuple(dict.fromkeys(calls))[:MAX_CALLS],
             body_byte=body if inside else None,
         )
 
+    def _symbols(self, facts: SqlFacts, start: int, end: int) -> tuple[list[Definition], list[Reference]]:
+        """Return what a statement defines and refers to between two characters."""
+        path = tuple(filter(None, facts.qualified.split("."))) if facts.kind and _is_short(facts.qualified) else ()
+        definitions = []
+        if path and start <= facts.start < end:
+            line = self._line(facts.start)
+            definitions.append(Definition(path, facts.type, facts.kind, line, line))
+        for column in _in_range(facts.columns, start, end):
+            line = self._line(column.start)
+            definitions.append(Definition((*path, column.name), "block", "column", line, line))
+        uses: tuple[tuple[ReferenceKind, Sequence[SqlName]], ...] = (
+            ("type", facts.references), ("call", facts.calls),
+        )  # fmt: skip
+        references = [
+            by_name(kind, found.name, self._line(found.start), path)
+            for kind, names in uses
+            for found in _in_range(names, start, end)
+        ]
+        return definitions, references
+
+    def _line(self, character: int) -> int:
+        return bisect_right(self.text.char_starts, character, hi=self.text.rows)
+
 
 def _between(names: Iterable[SqlName], start: int, end: int) -> list[str]:
-    return [found.name for found in names if start <= found.start < end and len(found.name) <= MAX_NAME_CHARACTERS]
+    return [found.name for found in _in_range(names, start, end)]
+
+
+def _in_range(names: Iterable[SqlName], start: int, end: int) -> list[SqlName]:
+    return [found for found in names if start <= found.start < end and _is_short(found.name)]
+
+
+def _is_short(name: str) -> bool:
+    return len(name) <= MAX_NAME_CHARACTERS

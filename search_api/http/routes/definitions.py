@@ -32,7 +32,7 @@ Members of types, constants and nested functions are included. The default branc
     summary="Find the definitions of a symbol",
     description=_DESCRIPTION,
     operation_id="symbols",
-    responses=answer_response(Definitions, "Definitions by repository, path and line, sections of documents last")
+    responses=answer_response(Definitions, "Definitions by repository, path and line; code comes first")
     | problem_responses(400, 404, 500, 503),
     extensions={"parameters": _PARAMETERS.described()},
 )

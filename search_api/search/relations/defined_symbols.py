@@ -1,5 +1,7 @@
 """The definitions of a symbol."""
 
+from collections.abc import Mapping
+
 from codequarry.search_api.answers.relations import Definitions, SymbolDefinition
 from codequarry.search_api.graph.definitions import DefinedSymbol
 from codequarry.search_api.query.names import Name
@@ -10,12 +12,14 @@ from codequarry.search_api.search.hits import lines_url
 from codequarry.search_api.search.pages import Page
 from codequarry.search_api.search.relations.symbol_reader import MAX_CHUNKS, defined_in
 from codequarry.shared.errors import UsageError
-from codequarry.shared.model import Filters
+from codequarry.shared.model import Filters, SymbolType
 from codequarry.shared.relations import PASSED_ON
+
+_RANKS: Mapping[SymbolType, int] = {"config": 1, "documentation": 2}
 
 
 def defined_symbols(engine: SearchEngine, request: DefinitionsRequest) -> Definitions:
-    """Return a page of the definitions of a symbol, by repository, path and line; sections of documents come last.
+    """Return a page of the definitions of a symbol, by repository, path and line; code comes first.
 
     Raise UsageError for a name that is too common, and the errors of ``Page.located``.
     """
@@ -38,10 +42,10 @@ def defined_symbols(engine: SearchEngine, request: DefinitionsRequest) -> Defini
     return Definitions(tuple(_answer(symbol, page) for symbol in shown), len(found), cursor, page.freshness(repos))
 
 
-def order_of(symbol: DefinedSymbol) -> tuple[bool, str, str, int, tuple[str, ...]]:
-    """Return what definitions are sorted by, which is different for each."""
+def order_of(symbol: DefinedSymbol) -> tuple[int, str, str, int, tuple[str, ...]]:
+    """Return what definitions are sorted by, which is different for each: code, keys of settings, documents."""
     place, definition = symbol.place, symbol.definition
-    return definition.symbol_type == "documentation", place.repo, place.path, definition.line, symbol.path
+    return _RANKS.get(definition.symbol_type, 0), place.repo, place.path, definition.line, symbol.path
 
 
 def is_named(symbol: DefinedSymbol, name: Name) -> bool:

@@ -33,6 +33,8 @@ MAX_DEFINING_CHUNKS = 2_000
 # Each round reads what the one before found to be missing: the type of a receiver, its parents, their members.
 MAX_ROUNDS = 6
 _NAMES_PER_REQUEST = 256
+# Code does not refer to keys of settings by name, and thousands of files may have a key `name`.
+_SETTINGS = ("symbol_type", ("config",))
 # Each needs two globs, and an engine allows a few hundred in a request.
 _MODULES_PER_REQUEST = 100
 
@@ -176,7 +178,8 @@ class SymbolReader:
         """Read the definitions of names, and what the types among them inherit from."""
         missing = [name for name in dict.fromkeys(names) if name not in self._read]
         for part in _parts(missing):
-            chunks = self._store.find(self._snapshot, Filters((("symbols", part),)), MAX_DEFINING_CHUNKS)
+            asked = Filters((("symbols", part),), excluded=(_SETTINGS,))
+            chunks = self._store.find(self._snapshot, asked, MAX_DEFINING_CHUNKS)
             by_name: dict[str, dict[tuple[FilePlace, tuple[str, ...], int], DefinedSymbol]] = {
                 name: {} for name in part
             }

@@ -44,6 +44,9 @@ class Items:
 """,
     "secret/keys.py": "from acme_store import Store\n\n\ndef steal(store: Store):\n    return store.load('key')\n",
     "docs/guide.md": "# Guide\n\nSee [usage](usage.md#load-a-key) and `src/acme_store/store.py`.\n",
+    "db/schema.sql": "CREATE TABLE owners (id int);\nCREATE TABLE pets (owner int REFERENCES owners(id));\n",
+    "db/build.lua": "function owners() end\nfunction owners() end\nfunction build() owners() end\n",
+    "db/settings.yaml": "Items:\n  most: 3\n",
     "docs/items.md": "# Items\n\nWhat a store keeps.\n",
     "docs/usage.md": "# Usage\n\n## Load a key\n\nCall load.\n",
 }
@@ -261,7 +264,20 @@ def test_definitions_have_place_kind_and_container(engine):
 
 def test_sections_of_documents_come_after_code(engine):
     found = defined_symbols(engine, definitions_request("Items", {})).definitions
-    assert [symbol.path for symbol in found] == ["src/acme_store/store.py", "docs/items.md"]
+    assert [symbol.path for symbol in found] == ["src/acme_store/store.py", "db/settings.yaml", "docs/items.md"]
+
+
+def test_foreign_keys_lead_to_tables(engine):
+    (edge,) = edges(engine, "owners", "in", "type")
+    assert (edge["from"]["symbol"], edge["to"]["path"], edge["to"]["line"]) == ("pets", "db/schema.sql", 1)
+    assert (edge["found_by"], edge["confidence"]) == ("unique_name", pytest.approx(0.49))
+
+
+def test_what_a_name_may_mean_in_a_language_without_rules_is_below_the_default_confidence(engine):
+    assert edges(engine, "owners", "in", "call") == []
+    found = to_json(find_edges(engine, graph_request("build", {}, direction="out", kinds=["call"], min_confidence=0.1)))
+    (edge,) = found["edges"]
+    assert (edge["found_by"], edge["confidence"]) == ("name", pytest.approx(0.14))
 
 
 @pytest.mark.parametrize(
