@@ -67,7 +67,8 @@ def test_requests_stages_and_jobs_are_traced_and_logged_with_their_ids(workspace
     stages = {span.name for _, span in found if span.parent_span_id == search.span_id}
     assert stages == {f"search.{name}" for name in ("parse", "scope", "embed", "recall", "rank", "answer")}
     phases = {span.name for _, span in found if span.parent_span_id == by_name["job"].span_id}
-    assert phases == {f"job.{name}" for name in ("fetching", "scanning", "indexing", "history", "publishing")}
+    named = ("fetching", "scanning", "indexing", "file_history", "history", "publishing")
+    assert phases == {f"job.{name}" for name in named}
     added, job = by_name["POST /repos"], by_name["job"]
     assert added.trace_id == job.trace_id == bytes.fromhex(TRACE)
     assert job.parent_span_id == added.span_id
