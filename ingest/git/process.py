@@ -126,8 +126,11 @@ def run_git_bounded(
 ) -> BoundedOutput:
     """Run git until it ends, ``seconds`` have passed or it has written ``most_bytes``; raise errors like ``run_git``.
 
-    What git wrote before it was stopped is returned, for commands that write the most wanted lines first.
+    What git wrote before it was stopped is returned, for commands that write the most wanted lines first. Without any
+    time, git is not started: it could still be fast enough to write something, or not.
     """
+    if seconds <= 0:
+        return BoundedOutput(b"", "time")
     process = _start((*BEGIN_WHEN_WATCHED, "git", *arguments), environment)
     assert process.stdout is not None and process.stderr is not None, "git was started with pipes"
     written: dict[int, bytearray] = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
