@@ -2,8 +2,9 @@
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.expression_names import expression_names_by
 from codequarry.ingest.symbols.naming_rules import NameChain, words
-from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
+from codequarry.ingest.symbols.nodes import first_named, node_text
 from codequarry.shared.relations import UNKNOWN
 
 # Types that behave like the type inside, and functions that return a value of their type argument.
@@ -29,33 +30,16 @@ _INNER = {
 }
 _TEMPLATES = frozenset({"template_type", "template_function", "template_method"})
 SPECIFIERS = frozenset({"struct_specifier", "union_specifier", "class_specifier", "enum_specifier"})
-_MAX_DEPTH = 30
 # Declarators around a name: pointers, arrays, parentheses.
 MAX_DECLARATORS = 7
 
 
-def expression_names(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
-    """Return the names of an expression or type."""
-    if node is None:
+def _field_names(node: Node, data: bytes, depth: int) -> NameChain | None:
+    value, name = node.child_by_field_name("argument"), node.child_by_field_name("field")
+    own = expression_names(name, data, depth)
+    if value is None or own is None:
         return None
-    kind = node.type
-    if kind in _WORDS:
-        return (node_text(node, data),)
-    if depth > _MAX_DEPTH:
-        return None
-    if kind == "field_expression":
-        value, name = node.child_by_field_name("argument"), node.child_by_field_name("field")
-        own = expression_names(name, data, depth + 1)
-        if value is None or own is None:
-            return None
-        return (*(expression_names(value, data, depth + 1) or (UNKNOWN,)), *own)
-    if kind == "qualified_identifier":
-        return _qualified_names(node, data, depth + 1)
-    if kind in _TEMPLATES:
-        return _template_names(node, data, depth + 1)
-    if kind in _INNER:
-        return expression_names(inner_node(node, _INNER), data, depth + 1)
-    return None
+    return (*(expression_names(value, data, depth) or (UNKNOWN,)), *own)
 
 
 def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
@@ -77,6 +61,17 @@ def _template_names(node: Node, data: bytes, depth: int) -> NameChain | None:
         return None
     first = first_named(arguments) if arguments is not None and _is_transparent(node, data) else None
     return expression_names(first if first is not None else name, data, depth)
+
+
+expression_names = expression_names_by(
+    _WORDS,
+    _INNER,
+    {
+        "field_expression": _field_names,
+        "qualified_identifier": _qualified_names,
+        **dict.fromkeys(_TEMPLATES, _template_names),
+    },
+)
 
 
 def type_of(node: Node, data: bytes) -> NameChain | None:

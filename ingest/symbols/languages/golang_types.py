@@ -2,8 +2,9 @@
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.expression_names import MAX_DEPTH, expression_names_by
 from codequarry.ingest.symbols.naming_rules import NameChain
-from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
+from codequarry.ingest.symbols.nodes import first_named, node_text
 from codequarry.shared.relations import UNKNOWN
 
 # The type or value inside, whose members are those of the whole: of an element, for containers.
@@ -34,31 +35,13 @@ _LISTED = frozenset({"slice_type", "array_type", "implicit_length_array_type", "
 _SELECTORS = {"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")}
 # Functions that return a value of the type of their first argument.
 _OF_ARGUMENT = frozenset({"new", "make", "append", "min", "max"})
-_MAX_DEPTH = 30
 
 
-def expression_names(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
-    """Return the names of an expression or type."""
-    if node is None:
+def _selected(node: Node, data: bytes, depth: int) -> NameChain | None:
+    value, name = (node.child_by_field_name(part) for part in _SELECTORS[node.type])
+    if value is None or name is None:
         return None
-    kind = node.type
-    if kind in _WORDS:
-        return (node_text(node, data),)
-    if depth > _MAX_DEPTH:
-        return None
-    if kind in _SELECTORS:
-        value, name = (node.child_by_field_name(part) for part in _SELECTORS[kind])
-        if value is None or name is None:
-            return None
-        return (*(expression_names(value, data, depth + 1) or (UNKNOWN,)), node_text(name, data))
-    if kind == "call_expression":
-        return _called(node, data, depth + 1)
-    if kind in INNER:
-        return expression_names(inner_node(node, INNER), data, depth + 1)
-    if kind == "function_type":
-        result = node.child_by_field_name("result")
-        return _result_names(result, data) if result is not None else None
-    return _key_names(node, data) if kind == "keyed_element" else None
+    return (*(expression_names(value, data, depth) or (UNKNOWN,)), node_text(name, data))
 
 
 def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
@@ -73,6 +56,11 @@ def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
     return names
 
 
+def _of_function_type(node: Node, data: bytes, _: int) -> NameChain | None:
+    result = node.child_by_field_name("result")
+    return _result_names(result, data) if result is not None else None
+
+
 def _result_names(result: Node, data: bytes) -> NameChain | None:
     """Return the names of a function's first result."""
     if result.type != "parameter_list":
@@ -82,11 +70,11 @@ def _result_names(result: Node, data: bytes) -> NameChain | None:
     return expression_names(type_, data)
 
 
-def _key_names(element: Node, data: bytes) -> NameChain | None:
+def _key_names(element: Node, data: bytes, _: int) -> NameChain | None:
     """Return the names of the field that a keyed element sets, or of its key in a list or map."""
     key = element.child_by_field_name("key")
     literal, nested = element.parent, False
-    for _ in range(_MAX_DEPTH):
+    for _ in range(MAX_DEPTH):
         if literal is None or literal.type == "composite_literal":
             break
         nested = nested or literal.type == "literal_element"
@@ -99,6 +87,18 @@ def _key_names(element: Node, data: bytes) -> NameChain | None:
         return own
     names = expression_names(type_, data)
     return (*names, *own) if names else None
+
+
+expression_names = expression_names_by(
+    _WORDS,
+    INNER,
+    {
+        **dict.fromkeys(_SELECTORS, _selected),
+        "call_expression": _called,
+        "function_type": _of_function_type,
+        "keyed_element": _key_names,
+    },
+)
 
 
 def type_of(node: Node, data: bytes) -> NameChain | None:

@@ -2,8 +2,9 @@
 
 from tree_sitter import Node
 
+from codequarry.ingest.symbols.expression_names import expression_names_by
 from codequarry.ingest.symbols.naming_rules import NameChain, words
-from codequarry.ingest.symbols.nodes import first_named, inner_node, node_text
+from codequarry.ingest.symbols.nodes import first_named, node_text
 from codequarry.shared.relations import UNKNOWN
 
 # Types that behave like the type inside, and functions that return their argument in one of them.
@@ -44,31 +45,7 @@ _INNER = {
     "bracketed_type": "",
     "trait_bounds": "",
     "function_type": "return_type",
-    "field_initializer": "",
 }
-_MAX_DEPTH = 30
-
-
-def expression_names(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
-    """Return the names of an expression or type."""
-    if node is None:
-        return None
-    kind = node.type
-    if kind in _WORDS:
-        return (node_text(node, data),)
-    if depth > _MAX_DEPTH:
-        return None
-    if kind in _QUALIFIED:
-        return _qualified_names(node, data, depth + 1)
-    if kind == "generic_type":
-        return _generic_names(node, data, depth + 1)
-    if kind == "call_expression":
-        return _called(node, data, depth + 1)
-    if kind == "field_initializer":
-        return _key_names(node, data)
-    if kind in _INNER:
-        return expression_names(inner_node(node, _INNER), data, depth + 1)
-    return None
 
 
 def _qualified_names(node: Node, data: bytes, depth: int) -> NameChain | None:
@@ -114,10 +91,22 @@ def _called(node: Node, data: bytes, depth: int) -> NameChain | None:
     return names
 
 
-def _key_names(initializer: Node, data: bytes) -> NameChain | None:
+def _key_names(initializer: Node, data: bytes, _: int) -> NameChain | None:
     """Return the names of the field that an initializer of a struct sets."""
     field, fields = initializer.child_by_field_name("field"), initializer.parent
     struct = fields.parent if fields is not None else None
     type_ = struct.child_by_field_name("name") if struct is not None else None
     names = expression_names(type_, data)
     return (*names, node_text(field, data)) if names and field is not None else None
+
+
+expression_names = expression_names_by(
+    _WORDS,
+    _INNER,
+    {
+        **dict.fromkeys(_QUALIFIED, _qualified_names),
+        "generic_type": _generic_names,
+        "call_expression": _called,
+        "field_initializer": _key_names,
+    },
+)
