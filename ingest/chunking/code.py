@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
-from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, shorten, summary
+from codequarry.ingest.chunking.comments import MAX_DOC_CHARACTERS, MAX_SENTENCE, shorten, summary
 from codequarry.ingest.chunking.declarations import Declaration
 from codequarry.ingest.chunking.facts import (
     MAX_CALLS,
@@ -36,8 +36,6 @@ _NO_BORDER = 1_000
 _LICENSE = re.compile(r"\b(?:copyright|licen[cs]ed?|SPDX-License-Identifier|all rights reserved)\b", re.IGNORECASE)
 # Further imports used in a chunk add no information.
 _MAX_USES = 12
-# The documentation of each definition is shortened to this many characters; its chunk has all of it.
-MAX_SENTENCE = 120
 
 
 def code_pieces(spec: LanguageSpec, path: str, text: SourceText, sizes: Sizes) -> list[Piece] | None:

@@ -4,6 +4,8 @@ import re
 
 # Longer doc comments are cut: the first paragraphs have the explanation.
 MAX_DOC_CHARACTERS = 2_000
+# The documentation of each definition is shortened to this many characters; its chunk has all of it.
+MAX_SENTENCE = 120
 # Longer signatures are parameter lists that nobody reads in a search result.
 MAX_SIGNATURE_CHARACTERS = 500
 

@@ -3,18 +3,16 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from codequarry.ingest.chunking.comments import summary
+from codequarry.ingest.chunking.comments import MAX_SENTENCE, summary
 from codequarry.ingest.chunking.declarations import Declaration
 from codequarry.ingest.chunking.facts import Facts
 from codequarry.ingest.chunking.language_spec import Role
 from codequarry.ingest.chunking.text import SourceText
+from codequarry.ingest.symbols.file_definitions import MAX_SIGNATURE
 from codequarry.ingest.symbols.file_symbols import MAX_DEFINITIONS, MAX_REFERENCES, FileNames
 from codequarry.ingest.symbols.scopes import Scope, ScopeTree
 from codequarry.shared.relations import ANYWHERE, Definition, Reference, ReferenceKind, Target
 
-# As in languages with rules.
-_MAX_SENTENCE = 120
-_MAX_SIGNATURE = 200
 _NamePath = tuple[str, ...]
 
 
@@ -56,8 +54,8 @@ def _definition(declaration: Declaration, path: _NamePath, *, is_method: bool) -
         line=declaration.head_row + 1,
         end_line=max(declaration.end_row, declaration.head_row) + 1,
         exported=declaration.exported,
-        signature=declaration.signature[:_MAX_SIGNATURE],
-        doc=summary(declaration.doc, _MAX_SENTENCE),
+        signature=declaration.signature[:MAX_SIGNATURE],
+        doc=summary(declaration.doc, MAX_SENTENCE),
     )
 
 
@@ -68,7 +66,7 @@ def _values(
     for at, name in zip(facts.definitions.starts, facts.definitions.names, strict=True):
         line = _line(text, at)
         if (name, line) not in declared:
-            signature = " ".join(text.lines[line - 1].split())[:_MAX_SIGNATURE]
+            signature = " ".join(text.lines[line - 1].split())[:MAX_SIGNATURE]
             path = (*scopes.definition_around(at), name)
             yield at, Definition(path, "block", "variable", line, line, signature=signature)
 

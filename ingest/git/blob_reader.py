@@ -2,10 +2,8 @@
 
 import git as gitpython  # takes a tenth of a second to load, which only the processes that read files should take
 
-from codequarry.ingest.git.objects import Mirror, remedy_for
+from codequarry.ingest.git.objects import SHA1_HEX, Mirror, remedy_for
 from codequarry.shared.errors import GitError
-
-SHA1_HEX = 40
 
 
 class BlobReader:

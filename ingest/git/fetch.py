@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from codequarry.ingest.git.local import LocalRepository
 from codequarry.ingest.git.mirrors import SHA256_HEX, RemoteAccess
-from codequarry.ingest.git.objects import Mirror
+from codequarry.ingest.git.objects import SHA1_HEX, Mirror
 from codequarry.ingest.git.process import run_git
 from codequarry.ingest.git.remote import (
     HEAD,
@@ -29,7 +29,6 @@ VERSIONS = "refs/codequarry/versions/"
 DETACHED_REF = "refs/codequarry/head"
 # All branches and tags, fetched to find a commit that the mirror lacks.
 ALL_REFSPECS = ("+refs/heads/*:refs/codequarry/all/heads/*", "+refs/tags/*:refs/codequarry/all/tags/*")
-SHA1_HEX = 40
 FETCH_OPTIONS = (
     "--quiet",
     "--force",

@@ -7,6 +7,8 @@ from pathlib import Path
 from codequarry.ingest.git.process import run_git
 from codequarry.shared.errors import GitError
 
+SHA1_HEX = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Mirror:

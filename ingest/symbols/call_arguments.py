@@ -4,9 +4,8 @@ from tree_sitter import Node
 
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import NamingRules
+from codequarry.ingest.symbols.nodes import MAX_CLIMB, upwards
 
-# What encloses a name is at most this far above it: `static int (*table[4])(void)`.
-MAX_CLIMB = 8
 # Overloads differ in their first parameters.
 _MAX_TYPED = 6
 
@@ -32,10 +31,9 @@ def read_arguments(
     return count, tuple(types) if any(types) else ()
 
 
-def _arguments(name: Node, node: Node | None) -> Node | None:
-    for _ in range(MAX_CLIMB):
-        arguments = node.child_by_field_name("arguments") if node is not None else None
+def _arguments(name: Node, call: Node | None) -> Node | None:
+    for node in upwards(call, MAX_CLIMB):
+        arguments = node.child_by_field_name("arguments")
         if arguments is not None:
             return arguments if arguments.start_byte >= name.end_byte else None
-        node = node.parent if node is not None else None
     return None

@@ -6,11 +6,9 @@ from tree_sitter import Node
 
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import NamingRules
+from codequarry.ingest.symbols.nodes import MAX_CLIMB, upwards
 from codequarry.ingest.symbols.scopes import ScopeTree
 from codequarry.shared.relations import KNOWN_ORIGINS, Reference, Target
-
-# The list of arguments around a call that is an argument: `f(x=await g())`.
-_MAX_CLIMB = 8
 
 
 def data_flows(
@@ -69,12 +67,7 @@ def _is_result_of_definition(scopes: ScopeTree, at: int) -> bool:
 
 def _list_around(node: Node, rules: NamingRules) -> Node | None:
     """Return the list of arguments in which a call is, given its name."""
-    inner: Node | None = node.parent
-    for _ in range(_MAX_CLIMB):
-        if inner is None or inner.type in rules.call_lists:
-            return inner
-        inner = inner.parent
-    return None
+    return next((outer for outer in upwards(node.parent, MAX_CLIMB) if outer.type in rules.call_lists), None)
 
 
 def _taker(arguments: Node, name: Node, rules: NamingRules, data: bytes, resolution: NameResolution) -> Target | None:

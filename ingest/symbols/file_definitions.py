@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from codequarry.ingest.symbols.call_arguments import MAX_CLIMB
 from codequarry.ingest.symbols.file_references import MAX_NAME, Captures
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import DefinitionKind, NameChain, NamingRules
-from codequarry.ingest.symbols.nodes import node_text
+from codequarry.ingest.symbols.nodes import MAX_CLIMB, node_text, upwards
 from codequarry.ingest.symbols.scopes import Scope
 from codequarry.shared.relations import PASSED_ON, Definition, Target
 
-_MAX_SIGNATURE = 200
+MAX_SIGNATURE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +69,7 @@ def named_nodes(captures: Captures, rules: NamingRules, data: bytes) -> list[Nam
 
 
 def _defining_node(name: Node, rules: NamingRules) -> Node | None:
-    node: Node | None = name
-    for _ in range(MAX_CLIMB):
-        if node is None or node.type in rules.definitions:
-            return node
-        node = node.parent
-    return None
+    return next((node for node in upwards(name, MAX_CLIMB) if node.type in rules.definitions), None)
 
 
 def passed_on_definitions(
@@ -116,7 +110,7 @@ def definition_of(
         line=found.name_node.start_point[0] + 1,
         end_line=max(end_row + 1 - (end_column == 0), found.name_node.start_point[0] + 1),
         exported=about.exported,
-        signature=(about.signature or _first_line(node, data))[:_MAX_SIGNATURE],
+        signature=(about.signature or _first_line(node, data))[:MAX_SIGNATURE],
         doc=about.doc,
         type=resolution.resolve(names, found.at) if names else None,
     )

@@ -25,7 +25,7 @@ from codequarry.ingest.symbols.file_references import (
 from codequarry.ingest.symbols.imported_files import file_imports, without_files
 from codequarry.ingest.symbols.name_resolution import NameResolution
 from codequarry.ingest.symbols.naming_rules import ImportedName, NamingRules
-from codequarry.ingest.symbols.nodes import node_text
+from codequarry.ingest.symbols.nodes import node_text, upwards
 from codequarry.ingest.symbols.scopes import Defined, Local, Scope, ScopeTree
 from codequarry.shared.relations import Definition, Reference, Symbols
 
@@ -180,12 +180,7 @@ def _bind_locals(tree: ScopeTree, captures: Captures, rules: NamingRules, data: 
 
 def _usable_from(name: Node, rules: NamingRules) -> int:
     """Return the byte at which the statement that declares a local ends, or else its name."""
-    node: Node | None = name
-    for _ in range(_MAX_PATTERN):
-        if node is None or node.type in rules.declaring:
-            return (node or name).end_byte
-        node = node.parent
-    return name.end_byte
+    return next((node for node in upwards(name, _MAX_PATTERN) if node.type in rules.declaring), name).end_byte
 
 
 def _imports(node: Node, rules: NamingRules, data: bytes, path: str) -> Iterable[ImportedName]:

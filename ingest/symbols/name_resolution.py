@@ -27,7 +27,6 @@ class NameResolution:
         self._path = path
         self.scopes = scopes
         self._rules = rules
-        self._own_module = own_module
         self._stars = "|".join(stars[:_MAX_STARS])
         self._seen = "|".join(filter(None, (own_module, self._stars)))
 
