@@ -18,8 +18,9 @@ from codequarry.search_api.graph.go_methods import GoType
 from codequarry.search_api.query.relations_request import DEFAULT_CONFIDENCE, graph_request
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.pages import Page
+from codequarry.search_api.search.relations.chunk_symbols import defined_in
 from codequarry.search_api.search.relations.go_implementations import GoImplementations
-from codequarry.search_api.search.relations.symbol_reader import SymbolReader, defined_in
+from codequarry.search_api.search.relations.symbol_reader import SymbolReader
 from codequarry.shared.filters import path_matches
 from codequarry.shared.model import Filters, PathGlobs
 from codequarry.shared.settings.config import load_settings

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from codequarry.search_api.graph.definitions import FilePlace
 from codequarry.search_api.search.relations.places import place_of
+from codequarry.search_api.search.relations.request_parts import GLOBS_PER_REQUEST, in_parts
 from codequarry.shared.filters import literal_glob, path_matches
 from codequarry.shared.model import Chunk, FileHistory, Filters, PathGlobs, Snapshot
 from codequarry.shared.store.port import RowReader
 
-# An engine allows a few hundred globs in a request.
-_FILES_PER_REQUEST = 100
 # Two hundred chunks a file; of larger files, those that come first by path are enough to show that they exist.
 _MAX_CHUNKS = 20_000
 _NO_HISTORY = FileHistory(commits=0)
@@ -81,8 +80,8 @@ class CoChanges:
             by_repo.setdefault(place.repo, []).append(place.path)
         for repo, paths in by_repo.items():
             terms = (*filters.terms, ("repo", (repo,)))
-            for start in range(0, len(paths), _FILES_PER_REQUEST):
-                globs = PathGlobs(_anchored(paths[start : start + _FILES_PER_REQUEST]))
+            for part in in_parts(paths, GLOBS_PER_REQUEST):
+                globs = PathGlobs(_anchored(part))
                 yield from self._store.find(self._snapshot, Filters(terms, filters.excluded, globs), _MAX_CHUNKS)
 
 

@@ -10,7 +10,8 @@ from codequarry.search_api.search.cursor import digest
 from codequarry.search_api.search.engine import SearchEngine
 from codequarry.search_api.search.hits import lines_url
 from codequarry.search_api.search.pages import Page
-from codequarry.search_api.search.relations.symbol_reader import MAX_CHUNKS, defined_in
+from codequarry.search_api.search.relations.chunk_symbols import defined_in
+from codequarry.search_api.search.relations.symbol_reader import MAX_CHUNKS
 from codequarry.shared.errors import UsageError
 from codequarry.shared.model import Filters, SymbolType
 from codequarry.shared.relations import PASSED_ON

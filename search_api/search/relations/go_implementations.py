@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference
 from codequarry.search_api.graph.go_methods import GoMethod, GoType, implements
+from codequarry.search_api.search.relations.chunk_symbols import defined_in, symbols_of
 from codequarry.search_api.search.relations.places import place_of
-from codequarry.search_api.search.relations.symbol_reader import MAX_DEFINING_CHUNKS, SymbolReader, defined_in
+from codequarry.search_api.search.relations.symbol_reader import MAX_DEFINING_CHUNKS, SymbolReader
 from codequarry.shared.filters import literal_glob
 from codequarry.shared.model import Chunk, Filters, PathGlobs, Snapshot
-from codequarry.shared.relations import decode
 from codequarry.shared.store.port import RowReader
 
 _GO = ("language", ("go",))
@@ -154,7 +154,7 @@ def _types_in(chunks: Sequence[Chunk]) -> dict[str, GoType]:
             method = GoMethod(symbol.definition.signature, symbol.place.package or "")
             owner.methods.setdefault(symbol.definition.name, method)
     for chunk in chunks:
-        for reference in decode(chunk.relations).references:
+        for reference in symbols_of(chunk).references:
             owner = (
                 types.get(reference.within[0]) if reference.kind == "inherits" and len(reference.within) == 1 else None
             )

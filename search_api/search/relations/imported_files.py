@@ -5,15 +5,14 @@ from collections.abc import Collection, Iterator, Sequence
 from codequarry.search_api.graph.candidates import CONFIDENCE, Resolved
 from codequarry.search_api.graph.definitions import FilePlace, WrittenReference, whole_file
 from codequarry.search_api.graph.modules import SUFFIX
-from codequarry.search_api.search.relations.places import place_of
+from codequarry.search_api.search.relations.places import files_at, place_of
+from codequarry.search_api.search.relations.request_parts import GLOBS_PER_REQUEST, in_parts
 from codequarry.shared.filters import literal_glob
 from codequarry.shared.model import Filters, PathGlobs, Snapshot
 from codequarry.shared.relations import IMPORTED_FILE
 from codequarry.shared.store.port import RowReader
 
 ANY_FOLDER = "**/"
-# An engine allows a few hundred globs in a request.
-_GLOBS_PER_REQUEST = 100
 # Chunks of the files that any of these globs match; further files than these hold are not found.
 _MAX_CHUNKS = 20_000
 # Of more files with the same end of their paths, none is likely.
@@ -33,11 +32,7 @@ class ImportedFiles:
         self._snapshot = snapshot
         paths = {path for written in imports for path in _paths(written)}
         repos = {written.place.repo for written in imports}
-        exact = sorted(path for path in paths if not path.startswith(ANY_FOLDER))
-        self._at = {
-            (record.repo, record.path): FilePlace(record.repo, record.path, record.language or "", None)
-            for record in (store.files(snapshot, exact) if exact else ())
-        }
+        self._at = files_at(store, snapshot, [path for path in paths if not path.startswith(ANY_FOLDER)])
         ends = {path.removeprefix(ANY_FOLDER) for path in paths if path.startswith(ANY_FOLDER)}
         self._ending = {end: set[FilePlace]() for end in ends}
         for place in self._ending_with(sorted(ends), repos):
@@ -61,8 +56,7 @@ class ImportedFiles:
 
     def _ending_with(self, ends: Sequence[str], repos: Collection[str]) -> Iterator[FilePlace]:
         """Yield the files of the repositories whose paths end with any of these."""
-        for start in range(0, len(ends), _GLOBS_PER_REQUEST):
-            part = ends[start : start + _GLOBS_PER_REQUEST]
+        for part in in_parts(ends, GLOBS_PER_REQUEST):
             globs = PathGlobs(tuple(ANY_FOLDER + literal_glob(end) for end in part))
             asked = Filters((("repo", tuple(sorted(repos))),), paths=globs)
             yield from dict.fromkeys(map(place_of, self._store.find(self._snapshot, asked, _MAX_CHUNKS)))

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import DefinedSymbol, FilePlace, WrittenReference, whole_file
-from codequarry.search_api.search.relations.places import place_of
+from codequarry.search_api.search.relations.chunk_symbols import defined_in
+from codequarry.search_api.search.relations.places import files_at
 from codequarry.shared.model import Snapshot
-from codequarry.shared.relations import decode
 from codequarry.shared.store.port import RowReader
 
 # A link to a file that exists; one to a section that the file no longer has still means the file.
@@ -22,11 +22,7 @@ class LinkTargets:
         self._store = store
         self._snapshot = snapshot
         paths = {path for link in links for path in link.reference.target.module.split("|")}
-        records = store.files(snapshot, sorted(paths)) if paths else ()
-        self._files = {
-            (record.repo, record.path): FilePlace(record.repo, record.path, record.language or "", None)
-            for record in records
-        }
+        self._files = files_at(store, snapshot, paths)
 
     def of(self, link: WrittenReference) -> list[Resolved]:
         """Return the file or section that a link means, or nothing if the repository lacks it."""
@@ -43,11 +39,9 @@ class LinkTargets:
 
     def _section(self, place: FilePlace, anchor: str) -> DefinedSymbol | None:
         wanted = slug(anchor)
-        for chunk in self._store.chunks(self._snapshot, place.path, place.repo):
-            for definition in decode(chunk.relations).definitions:
-                if wanted in {slug(definition.name), definition.name}:
-                    return DefinedSymbol(place_of(chunk), definition)
-        return None
+        symbols = defined_in(self._store.chunks(self._snapshot, place.path, place.repo))
+        named = (symbol for symbol in symbols if wanted in {slug(symbol.definition.name), symbol.definition.name})
+        return next(named, None)
 
 
 def slug(title: str) -> str:

@@ -1,7 +1,6 @@
 """Reads definitions and references of a snapshot from its chunks, and resolves references among them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Sequence
 
 from codequarry.search_api.graph.candidates import Resolved
 from codequarry.search_api.graph.definitions import (
@@ -17,13 +16,14 @@ from codequarry.search_api.graph.modules import is_module_file, module_paths
 from codequarry.search_api.graph.packages import MANIFESTS, DeclaredPackage, read_manifest
 from codequarry.search_api.graph.resolution import ReferenceResolver
 from codequarry.search_api.search.files import join_lines
+from codequarry.search_api.search.relations.chunk_symbols import defined_in, symbols_of
 from codequarry.search_api.search.relations.imported_files import ImportedFiles, names_file
 from codequarry.search_api.search.relations.link_targets import LinkTargets
 from codequarry.search_api.search.relations.places import place_of
+from codequarry.search_api.search.relations.request_parts import in_parts
 from codequarry.shared.errors import UsageError
 from codequarry.shared.filters import literal_glob
 from codequarry.shared.model import Chunk, Filters, PathGlobs, Snapshot
-from codequarry.shared.relations import Symbols, decode
 from codequarry.shared.store.port import RowReader
 
 # A name that more chunks refer to needs a filter; reading them takes about a second.
@@ -61,7 +61,7 @@ class SymbolReader:
     def of_chunk(self, chunk_id: str, *, or_file: bool = False) -> list[DefinedSymbol]:
         """Return the definitions in a chunk; with ``or_file``, the file of a chunk that has none."""
         chunks = self._store.find(self._snapshot, Filters((("id", (chunk_id,)),)), 1)
-        found = [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in _symbols(chunk).definitions]
+        found = [DefinedSymbol(place_of(chunk), found) for chunk in chunks for found in symbols_of(chunk).definitions]
         return found or [whole_file(place_of(chunk)) for chunk in chunks if or_file]
 
     def files(self, path: str) -> list[DefinedSymbol]:
@@ -84,7 +84,7 @@ class SymbolReader:
         With ``of_taker``, return those whose result is given to a function with any of the names.
         """
         found: dict[tuple[FilePlace, int, str, str], WrittenReference] = {}
-        for part in _parts(names):
+        for part in in_parts(names, _NAMES_PER_REQUEST):
             wanted = Filters((*filters.terms, ("references", part)), filters.excluded, filters.paths, filters.commits)
             chunks = self._store.find(self._snapshot, wanted, MAX_CHUNKS + 1)
             if len(chunks) > MAX_CHUNKS:
@@ -92,7 +92,7 @@ class SymbolReader:
                     f"more than {MAX_CHUNKS:,} chunks refer to {', '.join(part[:3])}; name a repository or a path"
                 )
             for chunk in chunks:
-                for reference in _symbols(chunk).references:
+                for reference in symbols_of(chunk).references:
                     named = reference.into.names[-1] if of_taker and reference.into else reference.name
                     if named in part and (not of_taker or reference.into is not None):
                         written = WrittenReference(place_of(chunk), reference)
@@ -107,7 +107,7 @@ class SymbolReader:
         path = () if symbol.definition.symbol_kind == FILE else symbol.path
         found: dict[tuple[int, str, tuple[str, ...]], WrittenReference] = {}
         for chunk in self._store.chunks(self._snapshot, place.path, place.repo):
-            for reference in _symbols(chunk).references:
+            for reference in symbols_of(chunk).references:
                 if reference.within[: len(path)] == path:
                     key = (reference.line, reference.kind, reference.target.names)
                     found.setdefault(key, WrittenReference(place, reference))
@@ -159,14 +159,14 @@ class SymbolReader:
     def _find_modules(self, modules: Collection[str]) -> None:
         """Read which files are the modules: by path after ``./``, or else by the package of the file."""
         by_path = {module for module in modules if module.startswith("./")}
-        for part in _parts(by_path, _MODULES_PER_REQUEST):
+        for part in in_parts(by_path, _MODULES_PER_REQUEST):
             globs = PathGlobs(tuple(path for module in part for path in module_paths(module)))
             chunks = self._store.find(self._snapshot, Filters(paths=globs), MAX_DEFINING_CHUNKS)
             places = dict.fromkeys(place_of(chunk) for chunk in chunks)
             for module in part:
                 self._table.add_module(module, [place for place in places if is_module_file(module, place.path)])
         # The package of a file leaves out a leading source folder.
-        for part in _parts(set(modules) - by_path):
+        for part in in_parts(set(modules) - by_path, _NAMES_PER_REQUEST):
             packages = tuple({_without_source_folder(module) for module in part})
             chunks = self._store.find(self._snapshot, Filters((("package", packages),)), MAX_DEFINING_CHUNKS)
             places = dict.fromkeys(place_of(chunk) for chunk in chunks)
@@ -177,7 +177,7 @@ class SymbolReader:
     def _define(self, names: Collection[str]) -> None:
         """Read the definitions of names, and what the types among them inherit from."""
         missing = [name for name in dict.fromkeys(names) if name not in self._read]
-        for part in _parts(missing):
+        for part in in_parts(missing, _NAMES_PER_REQUEST):
             asked = Filters((("symbols", part),), excluded=(_SETTINGS,))
             chunks = self._store.find(self._snapshot, asked, MAX_DEFINING_CHUNKS)
             by_name: dict[str, dict[tuple[FilePlace, tuple[str, ...], int], DefinedSymbol]] = {
@@ -194,7 +194,7 @@ class SymbolReader:
 
     def _add_bases(self, chunks: Iterable[Chunk]) -> None:
         for chunk in chunks:
-            symbols = _symbols(chunk)
+            symbols = symbols_of(chunk)
             place = place_of(chunk)
             inherited = [found for found in symbols.references if gives_members(place.family, found.kind)]
             if not inherited:
@@ -208,26 +208,3 @@ class SymbolReader:
 def _without_source_folder(module: str) -> str:
     first, dot, rest = module.partition(".")
     return rest if dot and first in {"src", "lib"} else module
-
-
-def defined_in(chunks: Iterable[Chunk]) -> Iterator[DefinedSymbol]:
-    """Yield the definitions in chunks."""
-    for chunk in chunks:
-        place = place_of(chunk)
-        for definition in _symbols(chunk).definitions:
-            yield DefinedSymbol(place, definition)
-
-
-def _symbols(chunk: Chunk) -> Symbols:
-    return _decoded(chunk.relations)
-
-
-@lru_cache(maxsize=4_096)
-def _decoded(relations: str) -> Symbols:
-    return decode(relations)
-
-
-def _parts(names: Collection[str], size: int = _NAMES_PER_REQUEST) -> Iterator[tuple[str, ...]]:
-    unique = list(dict.fromkeys(names))
-    for start in range(0, len(unique), size):
-        yield tuple(unique[start : start + size])
