@@ -3,25 +3,26 @@
 from collections.abc import Mapping
 
 
-def _names(*lines: str) -> frozenset[str]:
+def word_set(*lines: str) -> frozenset[str]:
+    """Return the words of some lines."""
     return frozenset(word for line in lines for word in line.split())
 
 
 BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
-    "c": _names(
+    "c": word_set(
         "append assign at back begin c_str capacity clear close compare count data emplace emplace_back empty end",
         "erase fail find find_first_of first flush front get good insert join key length load lock lower_bound",
         "next open pop pop_back pop_front push push_back push_front read release replace reserve reset resize",
         "rfind second seek size store str substr swap top unlock upper_bound value wait what write",
     ),
-    "go": _names(
+    "go": word_set(
         "Add Cap Close Cleanup Copy Context Done Elem Err Error Errorf Exit Fatal Fatalf Field Flush Format Get",
         "Header Helper Index Int Interface Kind Len Load Lock Log Logf Marshal Name Next Now Open Parse Print",
         "Printf Println RLock RUnlock Read ReadAll ReadFrom Reset Run Scan Seek Set Skip Sleep Sprintf Store",
         "String Sub Sum Swap Sync TempDir Text Type Unlock Unwrap Value Wait Write WriteByte WriteString WriteTo",
         "Since Unix Year",
     ),
-    "rust": _names(
+    "rust": word_set(
         "abs all and and_then any append arg as_bytes as_deref as_mut as_path as_ptr as_ref as_slice as_str",
         "binary_search borrow borrow_mut build by_ref bytes capacity ceil chain char_indices chars chunks clear",
         "clone cloned cmp collect components concat contains contains_key copied count cycle dedup default deref",
@@ -41,7 +42,7 @@ BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
         "unwrap_or_default unwrap_or_else unzip values wait windows with_capacity with_extension wrapping_add",
         "write write_all write_fmt write_str zip",
     ),
-    "python": _names(
+    "python": word_set(
         "add append as_posix capitalize casefold center clear close copy count decode difference discard encode",
         "endswith exists expanduser extend find fileno findall finditer flush format format_map fromkeys fullmatch",
         "get group groupdict groups index insert intersection isalnum isalpha isdigit isidentifier islower isspace",
@@ -52,7 +53,7 @@ BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
         "title translate truncate union unlink update upper values with_suffix write write_bytes write_text",
         "writable writelines zfill",
     ),
-    "ecmascript": _names(
+    "ecmascript": word_set(
         "abort add addEventListener all any apply assign at bind call catch charAt charCodeAt clear clone concat",
         "constructor delete dispatchEvent emit end endsWith entries every exec fill filter finally find findIndex",
         "findLast flat flatMap forEach format freeze from get getTime has hasOwnProperty includes indexOf join",
@@ -64,7 +65,7 @@ BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
         "pause destroy unpipe createServer respond signal timeout json body headers url method type data id key",
         "index error code stack path",
     ),
-    "jvm": _names(
+    "jvm": word_set(
         "accept add addAll addFirst addLast all any anyMatch append apply asList charAt clear clone close collect",
         "compare compareTo contains containsKey containsValue count delete endsWith entrySet equals",
         "equalsIgnoreCase filter find findFirst first flatMap flush forEach format get getAndIncrement getBytes",
@@ -80,20 +81,20 @@ BUILTIN_MEMBERS: Mapping[str, frozenset[str]] = {
 
 # Methods of built-in containers that give an element, or the container again.
 ELEMENT_MEMBERS: Mapping[str, frozenset[str]] = {
-    "c": _names(
+    "c": word_set(
         "at back begin cbegin cend data emplace_back end find front get lock rbegin release top value second",
     ),
-    "rust": _names(
+    "rust": word_set(
         "as_deref as_deref_mut as_mut as_ref borrow borrow_mut by_ref chain clone cloned collect copied default",
         "drain entry err expect filter first get get_mut get_or_insert_with insert into into_inner into_iter iter",
         "iter_mut last lock max max_by_key min min_by_key next next_back nth ok ok_or ok_or_else or or_default",
         "or_else or_insert or_insert_with peek peekable pop pop_front read remove replace rev skip take to_owned",
         "to_vec unwrap unwrap_or unwrap_or_default unwrap_or_else values values_mut write zip",
     ),
-    "ecmascript": _names(
+    "ecmascript": word_set(
         "at concat filter find findLast get pop reverse shift slice sort splice then values",
     ),
-    "jvm": _names(
+    "jvm": word_set(
         "any filter find findAny findFirst first firstOrNull get getFirst getLast getOrDefault iterator join last",
         "limit next of orElse orElseGet orElseThrow peek poll pop remove skip sorted stream sublist subList values",
         "toList copyOf distinct collect parallelStream requireNonNull element peekFirst pollFirst asSequence",

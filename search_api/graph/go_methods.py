@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from codequarry.search_api.graph.builtin_members import word_set
 from codequarry.search_api.graph.definitions import DefinedSymbol, WrittenReference
 
 # Compared with go/types, nearly all of these are right; docs/relations.md has the figures.
@@ -22,25 +23,9 @@ _HEAD = re.compile(r"\s*(?:func\s*)?(?:\([^()]*\)\s*)?\w+\s*(?=[(\[])")
 _QUALIFIER = re.compile(r"\b\w+\.(?=\w)")
 # A name of a type of the own package: neither qualified nor a qualifier.
 _OWN_NAME = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?![\w.])")
-_BUILT_IN = frozenset(
-    [
-        *("any", "bool", "byte", "comparable", "complex64", "complex128", "error", "float32", "float64", "int"),
-        *(
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "rune",
-            "string",
-            "uint",
-            "uint8",
-            "uint16",
-            "uint32",
-            "uint64",
-            "uintptr",
-        ),
-        *("func", "chan", "map", "struct", "interface"),
-    ]
+_BUILT_IN = word_set(
+    "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint",
+    "uint8 uint16 uint32 uint64 uintptr func chan map struct interface",
 )
 # Words that begin a type which has a space in it.
 _TYPE_WORDS = frozenset({"func", "chan", "<-chan", "map", "struct", "interface", "..."})
