@@ -63,6 +63,12 @@ def distinct(found: Iterable[Resolved]) -> list[Resolved]:
     return list(unique.values())[:_MAX_FOLLOWED]
 
 
+def by_name_alone(found: Sequence[DefinedSymbol]) -> list[Resolved]:
+    """Return all definitions with a name as candidates; several share the confidence."""
+    way: FoundBy = "unique_name" if len(found) == 1 else "name"
+    return [Resolved(symbol, CONFIDENCE[way] / len(found), way) for symbol in found[:MAX_BY_NAME]]
+
+
 def family_of(found: Sequence[Resolved]) -> str:
     """Return the family of languages of candidates, of which there is at least one."""
     return found[0].symbol.place.family

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS, ELEMENT_MEMBERS
 from codequarry.search_api.graph.candidates import (
     CONFIDENCE,
-    MAX_BY_NAME,
     MAX_DEPTH,
     Resolved,
     TargetSearch,
+    by_name_alone,
     distinct,
     family_of,
     is_same_type,
@@ -92,9 +91,7 @@ class MemberSearch:
             for trait in self._table.named(symbol.path[-2])
             if trait.definition.symbol_type == "interface" and trait.place == symbol.place
         ]
-        confidence = CONFIDENCE["unique_name"] if len(found) == 1 else CONFIDENCE["name"] / max(len(found), 1)
-        found_by: FoundBy = "unique_name" if len(found) == 1 else "name"
-        return [Resolved(symbol, confidence, found_by) for symbol in found[:MAX_BY_NAME]]
+        return by_name_alone(found)
 
     def _types(self, item: Resolved, depth: int) -> list[Resolved]:
         """Return a type itself, or the types of what a function returns or a variable holds."""

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from codequarry.search_api.answers.relations import FoundBy
 from codequarry.search_api.graph.builtin_members import BUILTIN_MEMBERS
 from codequarry.search_api.graph.candidates import (
     CONFIDENCE,
     MAX_BY_NAME,
     MAX_DEPTH,
     Resolved,
+    by_name_alone,
     is_global,
     ordered,
 )
-from codequarry.search_api.graph.definitions import DefinitionTable, FilePlace, WrittenReference
+from codequarry.search_api.graph.definitions import DefinedSymbol, DefinitionTable, FilePlace, WrittenReference
 from codequarry.search_api.graph.linked_names import LinkedNames
 from codequarry.search_api.graph.member_search import MemberSearch
 from codequarry.search_api.graph.module_names import ModuleNames
@@ -109,10 +109,8 @@ class ReferenceResolver:
         first, *rest = names[1:] if is_member else names
         found = [
             symbol
-            for symbol in self._table.named(first)
-            if symbol.place.family == place.family
-            and symbol.place.repo == place.repo
-            and ((len(symbol.path) > 1) == is_member or is_global(symbol))
+            for symbol in self._named_beside(first, place)
+            if (len(symbol.path) > 1) == is_member or is_global(symbol)
         ]
         found = [symbol for symbol in found if not symbol.place.is_stub] or found
         if is_member and first in BUILTIN_MEMBERS.get(place.family, frozenset()):
@@ -131,12 +129,14 @@ class ReferenceResolver:
 
     def _anywhere(self, name: str, place: FilePlace) -> list[Resolved]:
         """Return what a name may mean in a language without rules of naming: first what its own file defines."""
-        found = [
+        found = self._named_beside(name, place)
+        found = [symbol for symbol in found if symbol.place == place] or found
+        return [replace(item, confidence=_WITHOUT_RULES * item.confidence) for item in by_name_alone(found)]
+
+    def _named_beside(self, name: str, place: FilePlace) -> list[DefinedSymbol]:
+        """Return the definitions with a name in files of the same repository that use each other's symbols."""
+        return [
             symbol
             for symbol in self._table.named(name)
             if symbol.place.family == place.family and symbol.place.repo == place.repo
         ]
-        found = [symbol for symbol in found if symbol.place == place] or found
-        way: FoundBy = "unique_name" if len(found) == 1 else "name"
-        confidence = _WITHOUT_RULES * CONFIDENCE[way] / max(len(found), 1)
-        return [Resolved(symbol, confidence, way) for symbol in found[:MAX_BY_NAME]]
