@@ -31,10 +31,9 @@ def _component(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece
 
 
 def _notebook(source: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece] | None:
-    from codequarry.ingest.chunking.formats.json import json_entries
     from codequarry.ingest.chunking.formats.notebook import notebook_pieces
 
-    return notebook_pieces(source, text, sizes, pieces_of) or entry_pieces(json_entries(text), text, sizes)
+    return notebook_pieces(source, text, sizes, pieces_of) or entry_pieces(_json(text), text, sizes)
 
 
 def _restructuredtext(_: SourceFile, text: SourceText, sizes: Sizes) -> list[Piece] | None:

@@ -72,8 +72,9 @@ class FileHistories:
             return {}
         try:
             with span("job.file_history"):
-                few = self.paths is not None and len(self.paths) <= FEW_FILES
-                return self._of_few(self.paths or ()) if few else self._of_all()
+                if self.paths is not None and len(self.paths) <= FEW_FILES:
+                    return self._of_few(self.paths)
+                return self._of_all()
         except (GitError, LimitExceeded) as error:
             self._problems.append(f"files were indexed without their history: {error}")
             return {}

@@ -99,6 +99,8 @@ _CPP_QUERY = """
 (qualified_identifier name: (identifier) @mention)
 """
 _FUNCTIONS = frozenset({"function_definition", "declaration", "field_declaration"})
+# Folders that compilers are told to look in.
+_INCLUDED = ("include", "includes", "inc")
 
 
 def _declared_function(node: Node) -> Node | None:
@@ -184,8 +186,6 @@ def _module_of(module: str, path: str) -> str:
     return "/".join(parts)
 
 
-# Folders that compilers are told to look in.
-_INCLUDED = ("include", "includes", "inc")
 _FUNCTION = DefinitionKind("function", "function", has_locals=True)
 _PROTOTYPE = DefinitionKind("prototype", "function")
 _DEFINITIONS = {

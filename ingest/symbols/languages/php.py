@@ -41,6 +41,10 @@ _FIELD = DefinitionKind("property", "block")
 _INSIDE = {"optional_type", "named_type", "union_type", "parenthesized_expression", "clone_expression"}
 _MAX_DEPTH = 30
 _USE = re.compile(r"^use\s+(?:function\s+|const\s+)?(.*?);?\s*$", re.DOTALL)
+_REQUIRING = ("require_expression", "require_once_expression", "include_expression", "include_once_expression")
+_REQUIRED = re.compile(r"""(?:require|include)(?:_once)?\s*\(?([^"']*)["']([^"'$]+)["']\s*\)?\s*\Z""")
+_ABOVE = re.compile(r"__DIR__|dirname\(\s*__FILE__\s*\)|dirname\(\s*__DIR__\s*(?:,\s*(\d{1,2})\s*)?\)")
+_MAX_STEPS = 20
 
 
 def _names_of(node: Node | None, data: bytes, depth: int = 0) -> NameChain | None:
@@ -137,11 +141,6 @@ def _files_of(node: Node, data: bytes, path: str) -> list[str]:
     steps = int(above[1] or 1) if before.startswith("dirname") and "__DIR__" in before else 0
     return [joined_path("/".join([folder, *[".."] * min(steps, _MAX_STEPS)]), file)]
 
-
-_REQUIRING = ("require_expression", "require_once_expression", "include_expression", "include_once_expression")
-_REQUIRED = re.compile(r"""(?:require|include)(?:_once)?\s*\(?([^"']*)["']([^"'$]+)["']\s*\)?\s*\Z""")
-_ABOVE = re.compile(r"__DIR__|dirname\(\s*__FILE__\s*\)|dirname\(\s*__DIR__\s*(?:,\s*(\d{1,2})\s*)?\)")
-_MAX_STEPS = 20
 
 PHP_NAMES = NamingRules(
     query=_QUERY + _DATA_FLOW,
